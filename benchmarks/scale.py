@@ -22,7 +22,7 @@ from synthetic.conversations import conversations
 from synthetic.runs import SimulatedModel, runs
 
 from attune_bench import Scores
-from attune_bench.scores.table import Provenance
+from attune_bench.scores.parts import Provenance
 from attune_metrics.metric import Metric
 
 MODELS, DISTINCT = 10, 200

@@ -64,9 +64,20 @@ LONGEST = (
 )
 
 
+# Marks of tests that a system cannot run.
+LACKING = {"win32": {"posix", "linux"}, "darwin": {"linux"}}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, so that where a file is the work of one process none of them begins last."""
+    """Begin with the longest files, so that where a file is the work of one process none begins last.
+
+    Skip what the system cannot run.
+    """
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+    if lacking := LACKING.get(sys.platform):
+        for item in items:
+            if not lacking.isdisjoint(mark.name for mark in item.iter_markers()):
+                item.add_marker(pytest.mark.skip(reason="this system lacks what the test needs"))
 
 
 def pytest_collection() -> None:

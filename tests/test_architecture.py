@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from attune_bench import BENCHMARKS, score
 from attune_bench.cli import main
 from attune_data import load, load_runs
+from attune_metrics.stats import bootstrap
 
 SRC = Path(__file__).parents[1] / "src"
 FILES: Mapping[str, Path] = {
@@ -198,14 +198,14 @@ def test_few_modules_stand_beside_the_folders() -> None:
 def test_the_level_of_an_interval_passes_few_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     score(load("demo"), load_runs("demo")).write(tmp_path / "scores.parquet")
     ways: set[tuple[str, ...]] = set()
-    own = np.quantile
+    own = bootstrap.quantile_of_sorted
 
     def quantile(*arguments: Any, **options: Any) -> Any:
         files = [frame.filename for frame in traceback.extract_stack() if Path(frame.filename).is_relative_to(SRC)]
         ways.add(tuple(dict.fromkeys(files)))
         return own(*arguments, **options)
 
-    monkeypatch.setattr(np, "quantile", quantile)
+    monkeypatch.setattr(bootstrap, "quantile_of_sorted", quantile)
     options = ("--metric", "composite_score", "--level", "0.9", "--resamples", "200")
     with pytest.raises(SystemExit) as ended:
         main(["compare", "--scores", str(tmp_path / "scores.parquet"), *options])

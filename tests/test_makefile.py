@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 MAKE = shutil.which("make") or ""
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(not MAKE, reason="make is not installed")
 @pytest.mark.parametrize(
     ("lack", "said"),

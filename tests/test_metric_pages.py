@@ -24,7 +24,7 @@ TOOLS = (
 """What metrics are made with: argument checks, arrays; `testing` has a guide of its own."""
 PARTS = {
     "with_mean", "fleiss_sums", "as_categories", "cohen_sums", "tally_units", "krippendorff_sums", "symmetric_levels",
-    "correlation_of_ranks", "distributions_of_sums",
+    "correlation_of_ranks", "distributions_of_sums", "quantile_of_sorted", "correlation_of",
     "distribution_of_sums", "intervals_of", "bca_correction", "t_ends", "exchanged_differences", "random_exchanges",
     "count_reached", "count_reached_by_means", "in_turn", "clusters_needed", "count_by_design", "maximize",
     "drawn_blocks", "find_groups", "chains", "information_left", "fit_parts", "group_models", "check_options",

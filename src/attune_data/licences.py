@@ -314,14 +314,15 @@ def _notes(record: Record, wanted: re.Pattern[str]) -> Iterator[Any]:
     parts: list[Any] = [record]
     while parts:
         part = parts.pop()
-        if not isinstance(part, list | tuple):
-            if isinstance(part, Record):
-                part = vars(part) | (part.model_extra or {})
-            elif not isinstance(part, dict):
-                continue
-            yield from (part[key] for key in _matching(tuple(part), wanted))
+        if isinstance(part, Record):
+            part = vars(part) | part.model_extra if part.model_extra else vars(part)
+        if isinstance(part, dict):
+            for key in _matching(tuple(part), wanted):
+                yield part[key]
             part = part.values()
-        parts.extend(reversed([value for value in part if type(value) not in _WITHOUT_KEYS]))
+        elif not isinstance(part, list | tuple):
+            continue
+        parts += [value for value in part if type(value) not in _WITHOUT_KEYS][::-1]
 
 
 @functools.lru_cache(maxsize=2**12)

@@ -345,6 +345,7 @@ def test_another_kind_of_archive_is_to_be_unpacked(name: str, save: Save, record
     assert load(path.parent).found[0].message == f"1 file is not read here: {name}"
 
 
+@pytest.mark.posix
 def test_pipe_named_like_an_archive_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.zip")
     with pytest.raises(SourceError, match="not a regular file"):

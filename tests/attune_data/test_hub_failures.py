@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -285,6 +284,8 @@ def test_file_that_does_not_come_is_named(problem: Any, hub: HubServer, data: di
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
     """Let this process write no file beyond a size, which looks like a full disk."""
+    import resource
+
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
     try:
@@ -293,6 +294,7 @@ def largest_file(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+@pytest.mark.posix
 def test_disk_is_full(hub: HubServer, conversation: Json, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = {**conversation, "note": "x" * 200_000}
     hub.add("lab/long", {"conversation_1.json": json.dumps(long).encode()})

@@ -373,6 +373,7 @@ def test_a_folder_named_like_parquet(tmp_path: Path) -> None:
         load(tmp_path / "y.parquet")
 
 
+@pytest.mark.posix
 def test_an_odd_path_is_no_pattern(record: Record, tmp_path: Path) -> None:
     folder = tmp_path / "a[b]*" / "key=1"
     folder.mkdir(parents=True)

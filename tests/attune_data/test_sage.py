@@ -1,7 +1,6 @@
 """Dialogues of SAGE: models by file, lines that end at a line feed only, states, tables, the published board."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,7 +88,7 @@ def test_the_model_is_the_name_of_the_file(name: str, save: Save) -> None:
     assert said.model == "said"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="file names there have no colon")
+@pytest.mark.posix
 def test_only_the_end_of_the_name_is_not_the_model_s(save: Save) -> None:
     for name in ("a_result_2", "llama:8b"):
         (record,) = load_sage(save(lines(dialogue()), f"{name}_result.jsonl"))

@@ -118,6 +118,7 @@ def guarded() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.mark.posix
 @both_loaders
 def test_what_may_not_be_read_is_reported(loader: Loader, record: Record, guarded: Path) -> None:
     for name in ("1.json", "closed/2.json", "open/3.json", "4.json"):
@@ -133,6 +134,7 @@ def test_what_may_not_be_read_is_reported(loader: Loader, record: Record, guarde
     ]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("name", ["x.zip", "x.tar.gz"])
 def test_archive_that_may_not_be_read_is_one_error(name: str, guarded: Path) -> None:
     (guarded / name).write_bytes(b"")
@@ -141,6 +143,7 @@ def test_archive_that_may_not_be_read_is_one_error(name: str, guarded: Path) -> 
         load(guarded / name)
 
 
+@pytest.mark.posix
 def test_file_in_a_folder_that_may_not_be_entered_is_not_said_to_be_missing(record: Record, guarded: Path) -> None:
     (guarded / "closed").mkdir()
     (guarded / "closed" / "1.json").write_bytes(record("a"))
@@ -164,6 +167,7 @@ def test_links_that_go_in_circles_end(loader: Loader, record: Record, save: Save
     assert {(issue.rule, issue.severity) for issue in loaded.found} == {("passed-over", "note")}
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("suffix", ["json", "jsonl", "jsonl.gz"])
 def test_pipes_and_devices_do_not_hang(suffix: str, record: Record, save: Save, tmp_path: Path) -> None:
     data = record("a")

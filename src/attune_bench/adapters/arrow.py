@@ -23,7 +23,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.scores.benchmark import TEXT_COLUMNS, Benchmark, frame_of
+from attune_bench.scores.benchmark import TEXT_COLUMNS, Benchmark
 from attune_bench.verbs.streaming import PackedRecords, PartScorer, pack
 from attune_data.collection import Kind
 from attune_data.io.sources import Source, row_document
@@ -35,7 +35,6 @@ from attune_data.text import listed
 from attune_metrics.metric import MetricInputError
 
 if TYPE_CHECKING:
-    import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped]
     from ray.data import Dataset  # type: ignore[import-not-found]  # it is an extra
 
@@ -217,21 +216,22 @@ def scores_of(
     if missing := {*names, *_BESIDE} - {*scored.column_names}:
         raise MetricInputError(f"the table lacks the columns {listed(sorted(missing), 5)}; did score_batch make it?")
     _check_same(scored, scorer, _options_text(chosen, options))
-    frame = frame_of({name: scored[name].to_pylist() for name in names})
-    rows: dict[int, tuple[pl.DataFrame, int]] = {}
+    columns = {name: scored[name].to_pylist() for name in names}
+    rows: dict[int, tuple[dict[str, list[Any]], int]] = {}
 
     def found() -> Iterator[tuple[Record, str]]:
         read = zip(scored["record"].to_pylist(), scored["file"].to_pylist(), strict=True)
         for place, (text, name) in enumerate(read):
             if text is not None:
                 record = scorer.kind.model.model_validate_json(text, by_alias=True, by_name=False)
-                rows[id(record)] = (frame, place)
+                rows[id(record)] = (columns, place)
                 yield record, name or f"row {place}"
 
     # Found here, as processes that score parts do without it.
+    from attune_bench.scores.table import table_of
     from attune_bench.verbs.scores import Scores
 
-    return Scores.of(scorer.join(collect("the table", scorer.kind, found(), IssueLog()), rows))
+    return Scores.of(table_of(scorer.join(collect("the table", scorer.kind, found(), IssueLog()), rows)))
 
 
 _BESIDE = ("record", "file", "issues", "data", "options")

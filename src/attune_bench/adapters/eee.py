@@ -24,9 +24,10 @@ from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.report.columns import INTERVALS, drawn, weight_words
 from attune_bench.report.privacy import Stratum, hides, shown_strata, shown_summary
 from attune_bench.runner.calls import model_folder, safe_name
+from attune_bench.scores.parts import CHANCE
 from attune_bench.scores.provenance import kind_of_group, setting_text
 from attune_bench.scores.records import ScoredRecords
-from attune_bench.scores.table import CHANCE, ScoreTable, metrics_per_unit, term_columns
+from attune_bench.scores.table import ScoreTable, metrics_per_unit, term_columns
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, interval_method
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection, Messages

@@ -14,8 +14,9 @@ from typing_extensions import Unpack
 from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.runner.cost import PROBE
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
+from attune_bench.scores.parts import KEYS
 from attune_bench.scores.provenance import kind_of_group
-from attune_bench.scores.table import KEYS, ScoreTable, metrics_per_unit
+from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, SamplingKeywords, begin, direction, interval_ends
 from attune_bench.stats.summary import per_unit
@@ -28,7 +29,6 @@ from attune_metrics.stats.pareto import pareto_front
 
 _AMOUNTS = ("calls", "prompt_tokens", "completion_tokens", "cost", "seconds")
 _ALL = "all"
-_EVERYTHING = (_ALL, _ALL)
 _Usage = dict[tuple[str, str], dict[str, float | None]]
 
 
@@ -66,7 +66,7 @@ def _usage_of(result: Record) -> _Usage:
     everything = _sum_of(parts)
     if everything["seconds"] is None:
         everything["seconds"] = _amount(noted.get("duration_seconds"))
-    return {_EVERYTHING: everything, **parts} if parts or everything["seconds"] is not None else {}
+    return {(_ALL, _ALL): everything, **parts} if parts or everything["seconds"] is not None else {}
 
 
 def _usages(scores: ScoreTable, results: Iterable[Record]) -> dict[tuple[str, str | None, str], list[_Usage]]:
@@ -144,7 +144,7 @@ def cost(scores: ScoreTable, *, results: Iterable[Record], **options: Unpack[Sam
         if any(kind == _ALL for usage in usages for role, kind in usage if role != _ALL):
             usages = [{(role, _ALL): _sum_of(usage, role) for role, _ in usage} for usage in usages]
         parts = {part for usage in usages for part in usage}
-        for part in sorted(parts, key=lambda one: (one != _EVERYTHING, one[0] != "model", one)):
+        for part in sorted(parts, key=lambda one: (one != (_ALL, _ALL), one[0] != "model", one)):
             sums = [_total(_of_part(usage, part, name) for usage in usages) for name in _AMOUNTS]
             counts = [None if one is None else int(one) for one in sums[:3]]
             lacking = sum(_of_part(usage, part, "cost") is None for usage in usages)

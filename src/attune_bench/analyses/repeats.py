@@ -10,7 +10,8 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
-from attune_bench.scores.table import REPEAT, ScoreTable, metrics_per_unit
+from attune_bench.scores.parts import REPEAT
+from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.stats.comparability import check_one_scale, check_within_conditions
 from attune_bench.stats.options import (
     MIN_CLUSTERS,

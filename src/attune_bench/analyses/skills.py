@@ -18,9 +18,9 @@ from attune_bench.stats.summary import per_unit
 from attune_data.text import plural
 from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.dimensions import MIN_MODELS, shared_dimensions
-from attune_metrics.stats.separation import separation
-from attune_metrics.stats.skills import disattenuated
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.separation import Separation, separation
+from attune_metrics.stats.skills import correlation_of
+from attune_metrics.stats.sums import Floats, complete_units
 
 _EXAMPLE = 0.6  # the correlation for which `skills_shown` says how wide an interval of so many models is
 
@@ -97,12 +97,21 @@ def skills(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
             for metric in metrics
         }
         dimensions = _dimensions(list(values.values()), labels, min(chosen.resamples, 2000), chosen.seed)
+        separations: dict[tuple[str, bytes, bytes], Separation] = {}
         for a, b in combinations(metrics, 2):
             known = ~(np.isnan(values[a]).all(axis=1) | np.isnan(values[b]).all(axis=1))
             one, other = values[a][known], values[b][known]
             complete: Mask = ~np.logical_or.reduce(np.isnan(one + other), axis=0)
             clusters = series.count(complete)
-            found = disattenuated(one, other, labels, level=chosen.level)
+            both, index = complete_units(np.stack([one, other]), labels)
+            parts = []
+            for metric, own in zip((a, b), both, strict=True):
+                # In most pairs a metric has the same models and units.
+                key = metric, known.tobytes(), complete.tobytes()
+                if key not in separations:
+                    separations[key] = separation(own, index, level=chosen.level)
+                parts.append(separations[key])
+            found = correlation_of(both, index, parts, chosen.level)
             low, high, reason = interval_ends(found.corrected, clusters, scores)
             within = nan_to_none(found.within.estimate), *interval_ends(found.within, clusters, scores)[:2]
             estimates = nan_to_none(found.corrected.estimate), low, high, nan_to_none(found.observed), *within

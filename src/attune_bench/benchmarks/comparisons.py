@@ -31,7 +31,8 @@ from attune_bench.scores.pairwise import (
     whole_verdicts,
 )
 from attune_bench.scores.pairwise import ORDERS as OUTCOMES
-from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.scores.parts import KEYS
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, interval_ends
 from attune_bench.stats.summary import summary
 from attune_metrics.metric import PSEUDO_VALUES, Metric, MetricInputError, nan_to_none

@@ -29,7 +29,7 @@ def main(arguments: "Sequence[str] | None" = None) -> None:
         if arguments is None:
             stopping.prepare_process()
             # A command makes many objects and few of them garbage, so that the collector need not look for it as often.
-            gc.set_threshold(50_000, 20, 20)
+            gc.set_threshold(400_000, 20, 20)
         from attune_bench.cli.verbs import call
 
         call(arguments)

@@ -45,7 +45,8 @@ from attune_bench.report.judges import (
 from attune_bench.scores.columns import build_frame
 from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
 from attune_bench.scores.pairwise import score
-from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.scores.parts import KEYS
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.consensus import judge_consensus
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.judges import compare_judges

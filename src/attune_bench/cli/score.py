@@ -81,7 +81,7 @@ def score(
                 streamed = stream(
                     benchmark or chosen.name, data, results, jobs=jobs, check=check_usable, progress=phases, **options
                 )
-            check_belongs(streamed.scores.values, streamed.results, results, data)
+            check_belongs(len(streamed.scores.detail), streamed.results, results, data)
             scored: Scored[Any] = Scored(chosen, with_stops(streamed.scores, results), streamed.data, streamed.results)
         else:
             # Found here, as scoring while reading does without it and what it imports.
@@ -101,7 +101,7 @@ def score(
     repeats = scores.repeats if "repeat" in made.model.model_fields else None
     rows = scores.values if repeats is None else repeats
     # A result without a row of its own, such as a comparison of two models, is in the rows of several.
-    scored_results = len(scored.made) if chosen.row is None else rows.height
+    scored_results = len(scored.made) if chosen.row is None else len(rows["unit"])
     emit(f"{target}: {plural(scored_results, made.noun, made.plural)} of {models}{said}")
     if problems := problems_of(scored, results, data, forced=benchmark):
         emit(problems)

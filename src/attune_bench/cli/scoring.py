@@ -92,7 +92,7 @@ def score_sources(
         )
         scores = with_stops(as_described(scores, found, results), results)
     models = pl.col("model").is_in([*_models(benchmark, found)]) if predicted else True
-    check_belongs(scores.values.filter(models), found, results, data)
+    check_belongs(scores.values.filter(models).height, found, results, data)
     return Scored(benchmark, scores, given, found, predicted)
 
 

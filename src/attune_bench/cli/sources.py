@@ -34,8 +34,6 @@ from attune_data.loading import load_records, parse_object, recognise
 from attune_data.text import plural
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from attune_bench.scores.table import ScoreTable
 
 S = TypeVar("S", bound="ScoreTable")
@@ -308,9 +306,9 @@ def check_baselines(benchmark: Benchmark) -> None:
         )
 
 
-def check_belongs(values: "pl.DataFrame", results: Collection[Any], sources: Sequence[str], data: str | None) -> None:
-    """Raise a UserError if none of the results has a value."""
-    if values.is_empty():
+def check_belongs(rows: int, results: Collection[Any], sources: Sequence[str], data: str | None) -> None:
+    """Raise a UserError if none of the results has a row in the scores."""
+    if not rows:
         kind = results.kind
         raise UserError(
             f"none of the {plural(len(results), kind.noun, kind.plural)} in {', '.join(sources)} belongs to the data "

@@ -4,18 +4,16 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from attune_bench.cli.output import command_line
+from attune_bench.scores.parts import Grouped
 from attune_bench.scores.provenance import compared_early
 from attune_data.io.documents import write_whole
 from attune_data.text import pluralize
 from attune_metrics.metric import Metric
 
-if TYPE_CHECKING:
-    from attune_bench.scores.table import ScoreTable
-
-S = TypeVar("S", bound="ScoreTable")
+S = TypeVar("S", bound=Grouped)
 
 _PREFIX = "_until_decided_"
 _KEYS = {*"model against metric label looks look clusters of_clusters units of_units decided".split()}
@@ -73,8 +71,8 @@ def _read(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
 def with_stops(scores: S, folders: Sequence[str]) -> S:
     """Return scores with a sentence on each model in them that was compared while it ran, and not run further."""
     for one in _stops(folders):
-        own = scores.values.filter(model=one["model"])
-        present = own["unit"].n_unique()
+        rows = zip(scores.values["model"], scores.values["unit"], strict=True)
+        present = len({unit for model, unit in rows if model == one["model"]})
         if not 0 < present < one["of_units"] and present != one["units"]:
             continue
         held = scores.provenance

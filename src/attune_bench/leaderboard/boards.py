@@ -39,8 +39,9 @@ from attune_bench.report.notes import provenance_line, standing_notes
 from attune_bench.report.privacy import few_groups, hide_small_cells, hides, shown_strata, shown_summary
 from attune_bench.report.tables import TIERS
 from attune_bench.scores.pairwise import is_fitted
+from attune_bench.scores.parts import UNIT_KEYS
 from attune_bench.scores.provenance import kind_of_group, setting_text
-from attune_bench.scores.table import UNIT_KEYS, ScoreTable, entry_fields, term_columns
+from attune_bench.scores.table import ScoreTable, entry_fields, term_columns
 from attune_bench.stats.comparability import Group, settings_by_group
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, SamplingKeywords, ScoreSeries, direction, too_few

@@ -21,7 +21,8 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.scores.table import KEYS, ScoreTable, term_columns
+from attune_bench.scores.parts import KEYS
+from attune_bench.scores.table import ScoreTable, term_columns
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions, Mask, ScoreSeries, too_few
 from attune_bench.stats.subgroups import strata_and_known, subgroups, unit_traits
 from attune_bench.stats.summary import summary

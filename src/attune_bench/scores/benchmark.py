@@ -1,14 +1,11 @@
 """Entries of benchmarks: each names a benchmark's records, its scoring, its calls to models and its own analyses."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from attune_data.references import Reference
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Verb = Literal["score", "run"]
 
@@ -208,14 +205,6 @@ benchmark keeps in addition to the terms, as JSON; ``digest``, its hash; ``setti
 it was not scored, or null."""
 
 
-def frame_of(columns: Mapping[str, Sequence[Any]]) -> "pl.DataFrame":
-    """Return columns of scored results, see `Streaming`, as a frame."""
-    import polars as pl
-
-    types = dict.fromkeys(TEXT_COLUMNS, pl.String) | {"detail": None}  # text, or compressed
-    return pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in columns}, strict=False)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streaming:
     """How results are scored in parts, for a benchmark that can score each result by itself.
@@ -232,9 +221,9 @@ class Streaming:
         ``kept(record, digest)`` returns a record with only what its kind needs to decide which of two records with the
         same key counts. This digest is computed from the whole record.
     join : Reference
-        ``join(scorer, results, scored, digest_of) -> ScoreTable``: `results` are as `kept_result` returns them.
-        `scored` has for each result a frame with the columns of ``score``, and the number of the result's row in that
-        frame. ``digest_of(id)`` returns the hash of a data record.
+        ``join(scorer, results, scored, digest_of) -> ScoreLists``: `results` are as `kept_result` returns them.
+        `scored` has for each result columns that ``score`` returned, and the number of the result's row in them.
+        ``digest_of(id)`` returns the hash of a data record.
     """
 
     scorer: Reference

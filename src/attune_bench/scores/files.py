@@ -20,19 +20,8 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_confi
 from typing_extensions import TypedDict
 
 from attune_bench.scores.file_types import KEY
-from attune_bench.scores.table import (
-    CHANCE,
-    KEYS,
-    REPEAT,
-    UNIT_KEYS,
-    JsonColumn,
-    Provenance,
-    ScoreTable,
-    entry_fields,
-    metric_entries,
-    split_repeats,
-    term_columns,
-)
+from attune_bench.scores.parts import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance
+from attune_bench.scores.table import JsonColumn, ScoreTable, entry_fields, metric_entries, split_repeats, term_columns
 from attune_bench.scores.table_numbers import ROUNDING
 from attune_data.export import parquet_bytes
 from attune_data.io.documents import write_whole

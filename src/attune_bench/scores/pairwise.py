@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from attune_bench.scores.columns import misspelt_columns
-from attune_bench.scores.table import KEYS, JsonColumn, Provenance, ScoreTable
+from attune_bench.scores.parts import KEYS, Provenance
+from attune_bench.scores.table import JsonColumn, ScoreTable
 from attune_data.text import did_you_mean, listed, plural
 from attune_metrics.comparisons import RATING, WIN_RATE
 from attune_metrics.metric import PSEUDO_VALUES, Metric, MetricInputError

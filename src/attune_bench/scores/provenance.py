@@ -3,11 +3,10 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from attune_data.record import HASH_VERSION, Record, canonical_parts, content_hash, with_place
+from attune_bench.scores.parts import GroupSettings
+from attune_data.record import HASH_VERSION, Record, canonical_parts, with_place
 from attune_metrics.signature import hash_digests
 
 if TYPE_CHECKING:
@@ -141,35 +140,6 @@ def people_among(models: Iterable[str]) -> list[str]:
     ['human/ann']
     """
     return [model for model in models if kind_of_group(model) == "person"]
-
-
-class GroupSettings(BaseModel):
-    """The settings of the runs of one model under one condition, as their files record them.
-
-    Attributes
-    ----------
-    model : str
-        The model.
-    condition : str, optional
-        The condition.
-    settings : dict of str to tuple
-        By the name of a setting, the values found, sorted; None where a file does not record it. A setting that does
-        not apply to any of the files is left out.
-
-    Examples
-    --------
-    >>> GroupSettings(model="vendor/model", settings={"temperature": (0.0,)}).settings["temperature"]
-    (0.0,)
-    """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, allow_inf_nan=False)
-
-    model: str
-    condition: str | None = None
-    settings: dict[str, tuple[str | int | float | None, ...]] = {}
-
-    def __hash__(self) -> int:
-        return content_hash(self)
 
 
 def setting_text(value: str | float | None) -> str:

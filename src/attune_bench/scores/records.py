@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from attune_bench.scores.benchmark import Benchmark
+from attune_bench.scores.parts import CHANCE, KEYS, REPEAT
 from attune_bench.scores.provenance import fingerprint, group_settings, results_fingerprint, sent_where_set, version_of
-from attune_bench.scores.table import CHANCE, KEYS, REPEAT, ScoreTable
+from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_data.collection import Kind
 from attune_data.record import is_generated

@@ -8,23 +8,19 @@ asked; most benchmarks have none. What a metric's value is made of are its terms
 pooled counts; a unit without a value is null in all of them.
 """
 
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import fsum, isinf, sqrt
+from math import isinf
 from operator import index
-from statistics import fmean
 from typing import Any, ClassVar, Literal, Self, SupportsIndex, TypeVar, overload
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json, to_json
 
-from attune_bench._version import __version__
-from attune_bench.scores.provenance import GroupSettings
-from attune_data.issues import Issue
-from attune_data.record import canonical, content_hash
+from attune_bench.scores.parts import CHANCE, KEYS, REPEAT, UNIT_KEYS, Grouped, Provenance, ScoreLists, text_of
+from attune_data.record import canonical
 from attune_data.text import did_you_mean, plural
 from attune_metrics.metric import OF_UNITS, PER_UNIT, Metric, MetricInputError
 
@@ -157,8 +153,7 @@ class JsonColumn(Sequence[Mapping[str, Any]]):
         return map(self._text, range(len(self)))
 
     def _text(self, place: int) -> str:
-        found: str | bytes = self._stored[place]
-        return found if isinstance(found, str) else zlib.decompress(found).decode()
+        return text_of(self._stored[place])
 
     def at(self, places: list[int]) -> Self:
         """Return the objects at some places, in that order."""
@@ -195,99 +190,11 @@ def _equal(first: str, second: str) -> bool:
     return bool(one == its) or canonical(one) == canonical(its)
 
 
-KEYS = ("model", "condition", "unit")
-"""The columns that name a row of `ScoreTable.values`."""
-
-REPEAT = "repeat"
-"""The column of `ScoreTable.repeats` that names the repeat."""
-
-UNIT_KEYS = ("unit", "cluster")
-"""The columns of `ScoreTable.units` that name a unit and its cluster."""
-
 T = TypeVar("T", bound="ScoreTable")
-
-CHANCE = "chance."
-"""How columns of `ScoreTable.units` begin that have what random answers score on average, by metric."""
-
-
-class Provenance(BaseModel):
-    """Where scores come from, and what their parts are called.
-
-    Attributes
-    ----------
-    benchmark : str, optional
-        Name in the registry of benchmarks; None for a table of the user's own.
-    title : str
-        What pages call the benchmark.
-    protocol : str, optional
-        The scoring protocol, where there are several.
-    similarity : str, optional
-        What measured the similarity of texts beside the benchmark's own measure.
-    library_version : str
-        The version that scored.
-    synthetic : bool
-        Whether any unit or result scored is invented, which every table says.
-    private : bool
-        Whether clusters are people, of whom a page shows no value that rests on few.
-    codebook, data, runs : str, optional
-        Hashes of the codebook, of the units scored and of what was scored.
-    unit, cluster, condition : str
-        What a unit, a cluster and a condition are called, in the singular.
-    primary : str
-        The metric that is compared where no other is asked for.
-    headline : tuple of str
-        The metrics of the board.
-    reference : str, optional
-        The condition that others are set against.
-    expected : int, optional
-        How many units a model should have been run on, where that is known.
-    variant : dict of str to str
-        What was chosen of the choices that the terms depend on.
-    notes : tuple of str
-        Sentences that stand under every table.
-    issues : tuple of Issue
-        What was not scored, and why.
-    settings : tuple of GroupSettings
-        The settings of the runs, by model and condition; a model that is left out has none recorded.
-    comparability_keys : dict of str to str
-        The settings that change an answer, by name, and what messages call them. Models that differ in one are not
-        compared; see `attune_bench.stats.comparability`.
-    mixed : bool
-        Whether such models may be compared all the same, which every output says.
-    """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="allow")
-
-    benchmark: str | None = None
-    title: str = "Scores"
-    protocol: str | None = None
-    similarity: str | None = None
-    library_version: str = __version__
-    synthetic: bool = False
-    private: bool = False
-    codebook: str | None = None
-    data: str | None = None
-    runs: str | None = None
-    unit: str = "unit"
-    cluster: str = "cluster"
-    condition: str = "condition"
-    primary: str = ""
-    headline: tuple[str, ...] = ()
-    reference: str | None = None
-    expected: int | None = None
-    variant: dict[str, str] = {}
-    notes: tuple[str, ...] = ()
-    issues: tuple[Issue, ...] = ()
-    settings: tuple[GroupSettings, ...] = ()
-    comparability_keys: dict[str, str] = {}
-    mixed: bool = False
-
-    def __hash__(self) -> int:
-        return content_hash(self)
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreTable:
+class ScoreTable(Grouped):
     """Scores of models on units.
 
     Two are equal where all of these attributes are: the same values, in the same order, of the same metrics and with
@@ -357,12 +264,6 @@ class ScoreTable:
         return tuple(self.values.select("model", "condition").unique().sort("model", "condition").iter_rows())
 
     @cached_property
-    def conditions(self) -> tuple[str | None, ...]:
-        """Every condition, the reference first, the others sorted."""
-        found = {condition for _, condition in self.groups}
-        return tuple(sorted(found, key=lambda one: (one != self.provenance.reference, one is not None, one or "")))
-
-    @cached_property
     def settings(self) -> Mapping[tuple[str, str | None], Mapping[str, tuple[str | int | float | None, ...]]]:
         """The settings of the runs by model and condition; one that is left out has none recorded."""
         return {(one.model, one.condition): one.settings for one in self.provenance.settings}
@@ -373,11 +274,6 @@ class ScoreTable:
         if self.repeats is None:
             return ()
         return tuple(self.repeats.group_by(KEYS).agg(pl.col(REPEAT).n_unique())[REPEAT].unique().sort())
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """Every model, sorted."""
-        return tuple(dict.fromkeys(model for model, _ in self.groups))
 
     @property
     def primary(self) -> str:
@@ -480,11 +376,6 @@ class ScoreTable:
             repeats=repeats,
         )
 
-    def note(self, *sentences: str) -> Self:
-        """Return the scores with more sentences under every table."""
-        notes = (*self.provenance.notes, *sentences)
-        return replace(self, provenance=self.provenance.model_copy(update={"notes": notes}))
-
     def __repr__(self) -> str:
         held = self.provenance
         parts = [plural(len(self.models), "model")]
@@ -569,6 +460,22 @@ def over_repeats(table: T) -> T:
     return joined.note(note_on_repeats(table.provenance.unit))
 
 
+def table_of(scores: ScoreLists) -> ScoreTable:
+    """Return scores as frames, averaged over repeats."""
+    texts = dict.fromkeys((*KEYS, REPEAT), pl.String)
+    of_units = {name: pl.Float64 if name.startswith(CHANCE) else pl.String for name in scores.units}
+    table = ScoreTable(
+        values=pl.DataFrame(
+            scores.values, schema={name: texts.get(name, pl.Float64) for name in scores.values}, strict=False
+        ),
+        units=pl.DataFrame(scores.units, schema=of_units),
+        metrics=scores.metrics,
+        provenance=scores.provenance,
+        detail=JsonColumn(pl.Series(scores.detail, dtype=None if scores.detail else pl.String)),
+    )
+    return over_repeats(table)
+
+
 def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]]:
     """Return by model and condition, and task, the share of its questions that have a prediction."""
     columns = [name for name in table.values.columns if name.startswith("coverage.")]
@@ -582,32 +489,6 @@ def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]
         }
         for row in sums.iter_rows(named=True)
     }
-
-
-def standard_scores(values: Sequence[float | None]) -> list[float | None]:
-    """Return how many standard deviations (n - 1) each value is from the mean; 0 without any spread.
-
-    Examples
-    --------
-    >>> standard_scores([1.0, None, 2.0, 3.0]), standard_scores([5.0])
-    ([-1.0, None, 0.0, 1.0], [0.0])
-    """
-    known = [value for value in values if value is not None]
-    # Equal values have a mean that may differ from them in the last digit, and so a spread that is not 0.
-    if len(set(known)) < 2:
-        return [None if value is None else 0.0 for value in values]
-    mean = fmean(known)
-    spread = sqrt(fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
-    return [None if value is None else (value - mean) / spread for value in values]
-
-
-def infinite_value(table: ScoreTable, metric: str, model: str, condition: str | None, unit: str) -> MetricInputError:
-    """Return the error that a metric has an infinite value."""
-    under = "" if condition is None else f", {table.provenance.condition} {condition!r}"
-    return MetricInputError(
-        f"{metric} of model {model!r}{under} on {table.provenance.unit} {unit!r} is infinite; "
-        "expected a finite number, or null where it is undefined"
-    )
 
 
 def term_columns(metric: Metric) -> tuple[str, ...]:

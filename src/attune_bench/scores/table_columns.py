@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 import polars as pl
 
-from attune_bench.scores.table import REPEAT
+from attune_bench.scores.parts import REPEAT
 from attune_bench.scores.table_files import ROW, check_no_pattern
 from attune_bench.scores.table_numbers import has_numbers
 from attune_data.text import did_you_mean, joined, listed

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from attune_bench.scores.parts import CHANCE, KEYS, REPEAT, UNIT_KEYS
 from attune_bench.scores.rating_tables import (
     check_rating_columns,
     rating_columns,
     within_scale,
     without_unrated,
 )
-from attune_bench.scores.table import CHANCE, KEYS, REPEAT, UNIT_KEYS, metric_entries
+from attune_bench.scores.table import metric_entries
 from attune_bench.scores.table_columns import (
     OPTIONAL,
     REQUIRED,

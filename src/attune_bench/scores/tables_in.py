@@ -24,17 +24,9 @@ from typing import Any
 
 import polars as pl
 
+from attune_bench.scores.parts import KEYS, REPEAT, UNIT_KEYS, Provenance
 from attune_bench.scores.rating_tables import RATER, people_among
-from attune_bench.scores.table import (
-    KEYS,
-    REPEAT,
-    UNIT_KEYS,
-    Provenance,
-    ScoreTable,
-    as_means,
-    means_over_repeats,
-    note_on_repeats,
-)
+from attune_bench.scores.table import ScoreTable, as_means, means_over_repeats, note_on_repeats
 from attune_bench.scores.table_columns import COLUMNS, REQUIRED
 from attune_bench.scores.table_files import ROW
 from attune_bench.scores.table_rows import TAKEN, table_rows

@@ -12,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.scores.table import KEYS, REPEAT, ScoreTable, entry_fields, metrics_per_unit
+from attune_bench.scores.parts import KEYS, REPEAT
+from attune_bench.scores.table import ScoreTable, entry_fields, metrics_per_unit
 from attune_bench.scores.table_files import ROW
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole

@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
-from attune_bench.scores.table import ScoreTable, infinite_value, term_columns
+from attune_bench.scores.parts import infinite_value
+from attune_bench.scores.table import ScoreTable, term_columns
 from attune_data.text import did_you_mean, listed, plural, pluralize
 from attune_metrics.metric import (
     OF_GROUPS,
@@ -497,7 +498,7 @@ class ScoreSeries:
         terms[self._group, :, self._unit] = self.table.values.select(pl.col(columns).cast(pl.Float64)).to_numpy()
         for group, _, unit in np.argwhere(np.isinf(terms))[:1]:
             model, condition = self.groups[group]
-            raise infinite_value(self.table, metric, model, condition, self.units[unit])
+            raise infinite_value(self.table.provenance, metric, model, condition, self.units[unit])
         return terms
 
     def statistic(self, metric: str) -> Statistic:

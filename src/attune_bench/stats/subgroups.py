@@ -27,7 +27,8 @@ from typing_extensions import Unpack
 
 from attune_bench.scores.columns import build_frame, columns
 from attune_bench.scores.pairwise import is_fitted, on_units
-from attune_bench.scores.table import UNIT_KEYS, ScoreTable
+from attune_bench.scores.parts import UNIT_KEYS
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import all_pairs, compare_pairs, comparison_options, pairs_of
 from attune_bench.stats.options import (
     ALPHA,
@@ -51,7 +52,14 @@ from attune_data.query import Queryable, Unit
 from attune_data.tables import Frames
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import MetricInputError, nan_to_none
-from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap, bootstrap_distribution, symmetric_levels
+from attune_metrics.stats.bootstrap import (
+    STATISTICS,
+    Interval,
+    bootstrap,
+    bootstrap_distribution,
+    quantile_of_sorted,
+    symmetric_levels,
+)
 from attune_metrics.stats.comparison import holm
 from attune_metrics.stats.sums import Floats, Statistic, rounding_of
 
@@ -381,7 +389,8 @@ def _difference(
     known = distribution[~np.isnan(distribution)]
     low, high = interval.low, interval.high
     if options.interval == "percentile-expanded":
-        low, high = np.quantile(known, symmetric_levels(options.level, drawn)).tolist()
+        ordered = np.sort(known)
+        low, high = (quantile_of_sorted(ordered, one) for one in symmetric_levels(options.level, drawn))
     return _Difference(estimate, low, high, _p_value(interval.estimate, known, drawn), None)
 
 
@@ -393,7 +402,7 @@ def _p_value(estimate: float, resamples: Floats, clusters: int) -> float:
     """Return the p-value of a difference; the few clusters of the smaller side limit how well its spread is known."""
     from scipy.special import stdtr
 
-    beyond = min(int((resamples <= 0).sum()), int((resamples >= 0).sum()))
+    beyond = min(np.count_nonzero(resamples <= 0), np.count_nonzero(resamples >= 0))
     z = _NORMAL.inv_cdf(min((1 + beyond) / (1 + len(resamples)), 0.5))
     if not beyond:
         z = min(z, -abs(estimate) / float(resamples.std()))

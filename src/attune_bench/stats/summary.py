@@ -10,7 +10,8 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
-from attune_bench.scores.table import CHANCE, KEYS, ScoreTable, coverage, metrics_per_unit, standard_scores
+from attune_bench.scores.parts import CHANCE, KEYS, standard_scores
+from attune_bench.scores.table import ScoreTable, coverage, metrics_per_unit
 from attune_bench.stats.options import (
     MIN_CLUSTERS,
     AnalysisKeywords,

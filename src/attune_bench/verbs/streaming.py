@@ -9,10 +9,11 @@ from functools import reduce
 from itertools import count, groupby
 from operator import itemgetter, or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from attune_bench.benchmarks import benchmark_named
-from attune_bench.scores.benchmark import Benchmark, Streaming, frame_of
+from attune_bench.scores.benchmark import Benchmark, Streaming
+from attune_bench.scores.parts import ScoreLists
 from attune_bench.scores.provenance import digest, result_digests
 from attune_bench.verbs.workers import Workers, processors
 from attune_data.collection import Collection, Kind
@@ -22,11 +23,6 @@ from attune_data.issues import Issue, IssueLog
 from attune_data.loading import Reader, collect, documents_of, load_records, records_of
 from attune_data.record import Record, gc_paused
 from attune_data.references import resolve
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_bench.scores.table import ScoreTable
 
 MOST_JOBS = 64
 _PART = 128
@@ -38,7 +34,7 @@ _WORTH_PACKING = 2**28
 """Details of so many bytes of results would be most of the memory; of fewer, packing them costs more than it saves."""
 
 Progress = Callable[[int], object]
-Scored: TypeAlias = "tuple[pl.DataFrame, int]"
+Scored: TypeAlias = tuple[Mapping[str, Sequence[Any]], int]
 
 
 class PackedRecords(Mapping[str, Any]):
@@ -173,10 +169,10 @@ class PartScorer:
             return None
         return self._data.digest(unit) if isinstance(self._data, PackedRecords) else digest(self._data[unit]).hex()
 
-    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "ScoreTable":
-        """Return the scores of the results that count; `scored` has the frame of each and its row, by its `id`."""
+    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> ScoreLists:
+        """Return the scores of the results that count; `scored` has the columns of each and its row, by its `id`."""
         rows = [scored[id(record)] for record in results]
-        joined: ScoreTable = resolve(self._join)(self.scorer, results, rows, self.digest)
+        joined: ScoreLists = resolve(self._join)(self.scorer, results, rows, self.digest)
         return joined
 
 
@@ -198,7 +194,7 @@ def _streaming(benchmark: Benchmark) -> Streaming:
 class Streamed:
     """Scores, and what was read for them: records without their content, and every issue."""
 
-    scores: "ScoreTable"
+    scores: ScoreLists
     data: Collection[Any]
     results: Collection[Any]
 
@@ -243,7 +239,6 @@ def stream(
         # A data set elsewhere is of any size.
         arguments = (benchmark, packed, options, not 0 < size < _WORTH_PACKING)
         work = part_scorer(*arguments)
-        resolve(_streaming(chosen).join)  # Its imports take long; meanwhile the others get ready.
         scored: dict[int, Scored] = {}
         parts = workers.map(work, arguments, _tasks(kind, results, progress[1]))
         made = [_collected(results[place], kind, found, scored, work) for place, found in groupby(parts, itemgetter(0))]
@@ -314,7 +309,7 @@ def _collected(
     source: Source,
     kind: Kind[Any, Any],
     parts: Iterable[tuple[int, Part]],
-    scored: "dict[int, Scored]",
+    scored: dict[int, Scored],
     work: PartScorer,
 ) -> Collection[Any]:
     """Return the collection of the results that a source keeps; add where each is scored, by its `id`."""
@@ -324,12 +319,12 @@ def _collected(
         nonlocal own
         for _, part in parts:
             own += part.own
-            frame, places = frame_of(part.scored), count()
+            places = count()
             work.scorer.known |= part.about
             for name, issues, record in part.read:
                 log.extend(issues)
                 if record is not None:
-                    scored[id(record)] = (frame, next(places))
+                    scored[id(record)] = (part.scored, next(places))
                     yield record, name
 
     collection: Collection[Any] = collect(source, kind, found(), log)

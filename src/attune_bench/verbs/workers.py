@@ -112,9 +112,13 @@ class Workers(Generic[T, R]):
                 self._all.pop().stop()
 
     def __enter__(self) -> Self:
+        self._interval = sys.getswitchinterval()
+        # A result takes many reads of a pipe. After each, its thread waits that long for the thread that scores.
+        sys.setswitchinterval(1e-4)
         return self
 
     def __exit__(self, *_: object) -> None:
+        sys.setswitchinterval(self._interval)
         for worker in self._all:
             worker.stop()
 
@@ -197,7 +201,7 @@ class Workers(Generic[T, R]):
 def serve(reference: str) -> None:
     """Do the tasks that come on standard input, until it ends; first comes what the reference is called with."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.set_threshold(50_000, 20, 20)  # As the command line has it.
+    gc.set_threshold(400_000, 20, 20)  # As the command line has it.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # What is printed is no answer.
     with suppress(OSError, EOFError):

@@ -532,7 +532,8 @@ def intervals_of(
     intervals = []
     for series, estimate in enumerate(estimates.tolist()):
         clusters = int(present[:, series].sum())
-        known = distribution[series][~np.isnan(distribution[series])]
+        known = np.sort(distribution[series])
+        known = known[: np.searchsorted(known, nan)]
         size = 0.0 if largest is None else float(largest[series])
         reason = _refuse(n[series], clusters, estimate, known, distribution.shape[1], level, size)
         levels = None
@@ -541,8 +542,7 @@ def intervals_of(
             reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
         elif reason is None:
             levels = symmetric_levels(level, clusters if method == "percentile-expanded" else None)
-        # Sorted, as that takes a third of the time that `numpy` takes to find four places in what is not.
-        low, high = np.quantile(np.sort(known), levels).tolist() if levels else (nan, nan)
+        low, high = (quantile_of_sorted(known, one) for one in levels) if levels else (nan, nan)
         intervals.append(Interval(estimate, low, high, level, method, int(n[series]), clusters, reason))
     if method == "bca":
         _warn_of_dominance(units, [interval.reason is None for interval in intervals])
@@ -559,7 +559,7 @@ def check_method(method: str, level: float) -> None:
 def _refuse(
     n: float, clusters: int, estimate: float, known: Floats, drawn: int, level: float, largest: float
 ) -> str | None:
-    """Return the reason why there is no interval, or None."""
+    """Return the reason why there is no interval, or None; `known` is sorted."""
     if not n:
         return "no unit has a value"
     if clusters == 1:
@@ -570,9 +570,23 @@ def _refuse(
         return reason
     if len(known) == 1:
         return "a single resample has no spread"
-    if not _varies(known, largest):
+    if not _varies(known[[0, -1]], largest):
         return NO_VARIATION
     return None
+
+
+def quantile_of_sorted(values: Floats, level: float) -> float:
+    """Return `numpy.quantile` of sorted values, which takes a hundred times as long to find one place among them.
+
+    Examples
+    --------
+    >>> quantile_of_sorted(np.array([1.0, 2.0, 4.0]), 0.75)
+    3.0
+    """
+    place = (len(values) - 1) * level
+    low, high = values[int(place)].item(), values[min(int(place) + 1, len(values) - 1)].item()
+    share = place - int(place)
+    return high - (high - low) * (1 - share) if share >= 0.5 else low + (high - low) * share  # type: ignore[no-any-return]
 
 
 def reason_of_undefined(undefined: int, drawn: int, level: float) -> str | None:

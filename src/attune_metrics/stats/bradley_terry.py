@@ -19,7 +19,7 @@ STEP_ROUNDED = 53 - 24  # bits of the largest value of a step that do not count
 _NO_TIES = -1000.0  # log of a tie parameter of 0
 _SEPARATED = 30.0  # log odds of a comparison beyond which no finite parameters fit best: a chance below 1e-13
 COLLINEAR = 1e-9  # share of a term's information that the strengths and other terms leave
-_AT_ONCE = 2**18  # numbers that are worked on at one time
+_AT_ONCE = 2**17  # numbers that are worked on at one time
 
 
 class Chances(NamedTuple):
@@ -84,7 +84,9 @@ class Likelihood:
     def log_odds(self, parameters: Floats) -> Floats:
         """``eta = strength[left] - strength[right] + sum of coefficient * term``, shape (fits, designs)."""
         models = len(self.groups)
-        eta: Floats = np.repeat(parameters[:, self.first] - parameters[:, self.second], self.sizes, axis=1)
+        eta: Floats = parameters[:, self.first] - parameters[:, self.second]
+        if eta.shape[1] < self.terms.shape[1]:
+            eta = np.repeat(eta, self.sizes, axis=1)
         for place, term in enumerate(self.terms, models):
             eta += parameters[:, place, np.newaxis] * term
         return eta
@@ -94,9 +96,10 @@ class Likelihood:
         eta = self.log_odds(parameters)
         root = exponential(-np.abs(eta) / 2)
         nu = exponential(parameters[:, -1:]) if self.davidson else np.zeros((len(eta), 1))
-        ahead = 1 / (1 + root * root + nu * root)  # of the side with the higher odds
-        behind = root * root * ahead
-        return Chances(np.where(eta >= 0, ahead, behind), np.where(eta >= 0, behind, ahead), nu * root * ahead)
+        square, tie, is_left = root * root, nu * root, eta >= 0
+        ahead = 1 / (1 + square + tie)  # of the side with the higher odds
+        behind = square * ahead
+        return Chances(np.where(is_left, ahead, behind), np.where(is_left, behind, ahead), tie * ahead)
 
     def objective(self, counts: Counts, parameters: Floats) -> Floats:
         """``sum of (left - right) / 2 * eta + tied * log nu - n log Z``, less the penalty, shape (fits,)."""
@@ -132,15 +135,12 @@ class Likelihood:
         models, size = len(self.groups), len(self.start)
         variance = n * (won * lost + tie * (won + lost) / 4)  # of the half by which a win raises the log odds
         found = np.zeros((len(n), size, size))
-        between = self._square(variance)
-        between += between.transpose(0, 2, 1)
+        between = self._square(variance, both=True)
         diagonal = np.arange(models)
         total = between.sum(axis=2)
         of_strengths = found[:, :models, :models]
-        of_strengths -= between
-        of_strengths += (
-            total.mean(axis=1)[:, np.newaxis, np.newaxis] / models * np.equal.outer(self.groups, self.groups)
-        )
+        constant = total.mean(axis=1)[:, np.newaxis, np.newaxis] / models
+        np.subtract(constant * np.equal.outer(self.groups, self.groups), between, out=of_strengths)
         of_strengths[:, diagonal, diagonal] += total + self.penalty
         for place, term in enumerate(self.terms, models):
             found[:, place, :models] = self._by_model(variance * term)
@@ -169,11 +169,14 @@ class Likelihood:
         """Return the wins (fits, models, models) of one model over the other, a tie half for each."""
         return self._square(counts.left) + self._square(counts.right).transpose(0, 2, 1)
 
-    def _square(self, values: Floats) -> Floats:
-        """Return sums over designs (fits, models, models), above the diagonal."""
+    def _square(self, values: Floats, *, both: bool = False) -> Floats:
+        """Return sums over designs (fits, models, models), above the diagonal, or on both sides of it."""
         models = len(self.groups)
         found = np.zeros((len(values), models * models))
-        found[:, self.first * models + self.second] = np.add.reduceat(values, self.starts, axis=1)
+        of_pairs = values if len(self.starts) == values.shape[1] else np.add.reduceat(values, self.starts, axis=1)
+        found[:, self.first * models + self.second] = of_pairs
+        if both:
+            found[:, self.second * models + self.first] = of_pairs
         return found.reshape(len(values), models, models)
 
     def _by_model(self, values: Floats) -> Floats:
@@ -363,7 +366,7 @@ def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def drawn_blocks(weights: Weights, cells: int) -> Iterator[tuple[slice, NDArray[np.uint8]]]:
-    """Yield `weights` in blocks of so few rows that each has about a quarter of a million `cells`."""
+    """Yield `weights` in blocks of so few rows that each has about a hundred thousand `cells`."""
     step, first = max(1, _AT_ONCE // max(cells, 1)), 0
     for part in weights.draw() if isinstance(weights, Streamed) else [weights]:
         for start in range(0, len(part), step):

@@ -240,10 +240,10 @@ class Pairs:
         left = self.sums.sum(axis=0) - self.sums
         return self.differences(evaluate(statistic, left[..., :-1], left[..., -1]))
 
-    def differences(self, found: Floats) -> Floats:
-        """Return the first minus the second side of each pair (..., pairs), from values of each side (..., sides)."""
+    def differences(self, found: Floats, axis: int = -1) -> Floats:
+        """Return the first minus the second side of each pair, from values of each side; both along `axis`."""
         with np.errstate(all="ignore"):
-            difference = found[..., self.first] - found[..., self.second]
+            difference = found.take(self.first, axis) - found.take(self.second, axis)
         difference[~np.isfinite(difference)] = np.nan
         return difference
 
@@ -342,7 +342,8 @@ def distribution_of_pairs(pairs: Pairs, resamples: Resamples, *, statistic: Stat
     >>> distribution_of_pairs(pairs, draw_resamples(range(4), n_resamples=2, seed=1)).tolist()
     [[0.25, 0.5], [-0.25, -0.5], [-0.5, -1.0]]
     """
-    found = pairs.differences(distribution_of_sums(pairs.sums, resamples, statistic).T).T
+    of_sides = distribution_of_sums(pairs.sums, resamples, statistic)
+    found = pairs.differences(of_sides, axis=0)
     for difference, largest in zip(found, pairs.observed(statistic)[1].tolist(), strict=True):
         difference[np.abs(difference) <= rounding_of(difference, largest)] = 0
     return found

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from attune_metrics.metric import MetricInputError, check_level
 from attune_metrics.stats.bootstrap import Interval
 from attune_metrics.stats.dimensions import MIN_MODELS
-from attune_metrics.stats.separation import separation
+from attune_metrics.stats.separation import Separation, separation
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -112,7 +112,11 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
     if one.shape != other.shape:
         raise MetricInputError(f"shapes {one.shape} and {other.shape} differ; expected the same models and units")
     both, index = complete_units(np.stack([one, other]), clusters)
-    parts = [separation(values, index, level=level) for values in both]
+    return correlation_of(both, index, [separation(values, index, level=level) for values in both], level)
+
+
+def correlation_of(both: Floats, index: NDArray[np.intp], parts: Sequence[Separation], level: float) -> Correlation:
+    """Return `disattenuated` of two metrics (2, models, units) without nan, from the separation of each."""
     models, n, size = both.shape[1], both.shape[2], parts[0].reliability.clusters
     reliabilities = parts[0].reliability.estimate, parts[1].reliability.estimate
     observed, corrected, ends = nan, nan, (nan, nan)
@@ -126,8 +130,7 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
         if reason is None and min(reliabilities) < MIN_RELIABILITY:
             reason = f"one of the two has a reliability below {MIN_RELIABILITY}"
         if reason is None:
-            sizes = np.unique(index, return_counts=True)[1].astype(np.float64)
-            freedom = effective_freedom(size, coefficient_of_variation(sizes))
+            freedom = effective_freedom(size, coefficient_of_variation(np.bincount(index).astype(np.float64)))
             freedom *= min(noise_freedom(moved, freedom) for moved in (f, g))
             means = _Means(observed, 1 - reliabilities[0], 1 - reliabilities[1], float((f * g).sum()) / scale)
             corrected, ends = means.corrected, means.ends(models, freedom, level)
@@ -242,7 +245,6 @@ def _within(both: Floats, index: NDArray[np.intp], level: float) -> Interval:
     from scipy.special import stdtrit
 
     scaled = [atanh(min(max(one, -1 + ROUNDING), 1 - ROUNDING)) for one in (found, *left)]
-    sizes = np.unique(index, return_counts=True)[1].astype(np.float64)
-    freedom = effective_freedom(size, coefficient_of_variation(sizes))
+    freedom = effective_freedom(size, coefficient_of_variation(np.bincount(index).astype(np.float64)))
     reach = float(stdtrit(freedom, (1 + level) / 2)) * jackknife_error(np.array(scaled[1:]) - scaled[0])
     return Interval(found, tanh(scaled[0] - reach), tanh(scaled[0] + reach), level, "jackknife-t", n, size)

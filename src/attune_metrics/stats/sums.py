@@ -111,7 +111,7 @@ def exponential(values: Floats) -> Floats:
     for coefficient in _SERIES:
         series *= rest
         series += coefficient
-    return np.ldexp(series, power.astype(np.int64))
+    return np.ldexp(series, power.astype(np.int32))  # of 64 bits, this takes longer than the series
 
 
 Statistic = Callable[[Floats, Floats], Floats]
@@ -126,7 +126,13 @@ _BLOCK = 512  # resamples that are worked on at one time, where clusters are few
 _CELLS = _BLOCK * 20_000  # numbers that are worked on at one time
 
 
+_IN_CACHE = 2**17  # numbers that fit into a processor's cache
+
+
 _ONE_THREAD = 2**18  # multiplications in one product
+
+
+_ROWS = 32  # of a product's part at least
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -287,10 +293,15 @@ def products(weights: Weights, *parts: Floats) -> Iterator[tuple[slice, list[Flo
     Each sum is rounded once, so that it is the same whatever the order of addition, which a library of linear algebra
     chooses by processor, threads and shape. A row of weights adds up to at most twice the number of clusters.
     """
-    source = weights.draw() if isinstance(weights, Streamed) else weights
     split = [_split(part, 2 * len(part)) for part in parts]
-    for rows in row_blocks(*weights.shape):
-        block = next(source) if isinstance(source, Iterator) else source[rows]
+    blocks: Iterable[tuple[slice, NDArray[np.uint8]]]
+    if isinstance(weights, Streamed):
+        blocks = zip(row_blocks(*weights.shape), weights.draw(), strict=True)
+    else:
+        step = max(_ROWS, _IN_CACHE // (weights.shape[1] + sum(both.shape[1] for both, _ in split) + 1))
+        starts = range(0, len(weights), step)
+        blocks = ((slice(at, min(at + step, len(weights))), weights[at : at + step]) for at in starts)
+    for rows, block in blocks:
         numbers = block.astype(np.float64)
         sums = []
         for part, (both, lower) in zip(parts, split, strict=True):
@@ -315,14 +326,23 @@ def weighted_sums(counts: Floats, values: Floats) -> Floats:
 
 def _multiplied(counts: Floats, both: Floats, lower: NDArray[np.intp]) -> Floats:
     """Return the weighted sums (rows, columns) of what `_split` made."""
-    found = np.empty((len(counts), both.shape[1]))
     # In parts that are so small that a library of linear algebra keeps to one thread: several threads would wait for
-    # each other for longer than they work. Of a large product they do not.
-    step = _ONE_THREAD // max(both.size, 1)
-    for rows in [slice(None)] if step < 16 else [slice(at, at + step) for at in range(0, len(counts), step)]:
-        found[rows] = counts[rows] @ both
+    # each other for longer than they work. Where clusters are so many that parts would be narrow, they do not.
+    width = _ONE_THREAD // (_ROWS * max(len(both), 1))
+    if width < 4:
+        found: Floats = counts @ both
+    else:
+        found = np.empty((len(counts), both.shape[1]))
+        step = _ONE_THREAD // (max(len(both), 1) * max(min(width, both.shape[1]), 1))
+        for row in range(0, len(counts), step):
+            for column in range(0, both.shape[1], width):
+                part = slice(row, row + step), slice(column, column + width)
+                found[part] = counts[part[0]] @ both[:, part[1]]
     size = both.shape[1] - len(lower)
-    found[:, lower] += found[:, size:]
+    if len(lower) == size:  # Which is much faster than by places.
+        found[:, :size] += found[:, size:]
+    else:
+        found[:, lower] += found[:, size:]
     kept: Floats = found[:, :size]
     return kept
 

@@ -21,6 +21,7 @@ MANY = 5
 SECONDS = 10.0
 
 
+@pytest.mark.posix
 def test_little_is_imported_before_signals_are_caught() -> None:
     # Each of these takes about as long as all that is imported; until then Python itself reports an interruption.
     slow = ("typing", "re", "contextlib", "threading", "asyncio", "click", "pydantic", "numpy", "polars")
@@ -30,6 +31,7 @@ def test_little_is_imported_before_signals_are_caught() -> None:
     assert {"attune_bench.cli.stopping"} == {*out.decode().split()} & {"attune_bench.cli.stopping", *slow}
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("number", slow_except(SIGNALS, signal.SIGTERM))
 def test_signals_before_the_first_import(number: int, tmp_path: Path) -> None:
     with ModelServer() as server:
@@ -109,6 +111,7 @@ WAITS = {
 }
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("wait", slow_except(WAITS.values(), WAITS["a library in C"]), ids=WAITS)
 def test_signals_while_a_command_waits(wait: str) -> None:
     process = start(code=WAITING.format(wait=wait))

@@ -21,6 +21,7 @@ def shell(line: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("line", "status"),
     [
@@ -29,7 +30,7 @@ def shell(line: str) -> tuple[int, str, str]:
         pytest.param(
             "$A run local m demo --base-url http://127.0.0.1:9/v1 -o {tmp} --dry-run <&- >&-", 0, marks=pytest.mark.slow
         ),
-        ("$A --help 2>/dev/full", 0),
+        pytest.param("$A --help 2>/dev/full", 0, marks=pytest.mark.linux),
         pytest.param("$A validate no-such 2>/dev/full", 2, marks=pytest.mark.slow),
     ],
 )
@@ -39,6 +40,7 @@ def test_streams_that_are_closed_lead_nowhere(line: str, status: int, tmp_path: 
     assert bool(out) == (">&-" not in line and status == 0)
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize(
     "command",
     ["--version", *(pytest.param(one, marks=pytest.mark.slow) for one in ("--help", "schema run", "describe demo"))],
@@ -89,6 +91,7 @@ INPUTS: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("make", "arguments"),
     [(unix_socket, INPUTS["scores"]), (unix_socket, INPUTS["prices"]), *((fifo, one) for one in INPUTS.values())],

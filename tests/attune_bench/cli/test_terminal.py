@@ -1,13 +1,10 @@
 """Commands in a real terminal: its width, its colours, and a run's line of progress."""
 
-import fcntl
 import os
-import pty
 import re
 import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,10 @@ from attune_data.text import width
 
 def in_terminal(columns: int, *arguments: object, **environment: str) -> str:
     """Return what a command line writes to a terminal of some columns."""
+    import fcntl
+    import pty
+    import termios
+
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     command = [sys.executable, "-c", "from attune_bench.cli import main; main()", *map(str, arguments)]

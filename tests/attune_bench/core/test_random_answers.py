@@ -11,7 +11,8 @@ from attune_bench import Scores, chance, score
 from attune_bench.benchmarks.attunebench import baselines
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
-from attune_bench.benchmarks.attunebench.scoring import chance_by_unit, scores_of
+from attune_bench.benchmarks.attunebench.scores_json import chance_by_unit
+from attune_bench.benchmarks.attunebench.scoring import scores_of
 from attune_bench.report import figures
 from attune_bench.report.drawing import svg
 from attune_data import Conversations, load, load_runs, load_sage

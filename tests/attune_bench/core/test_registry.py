@@ -26,7 +26,8 @@ from attune_bench.report.page_scores import PageScores
 from attune_bench.runner.calls import Call as ModelCall
 from attune_bench.runner.task import Source, Task
 from attune_bench.scores.columns import Analysis
-from attune_bench.scores.table import KEYS, term_columns
+from attune_bench.scores.parts import KEYS
+from attune_bench.scores.table import term_columns
 from attune_data import Kind, load_records
 from attune_data.codebook import codebook_folder
 from attune_data.kinds import KINDS

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from attune_bench import Scores, score
 from attune_bench.adapters.eee import Samples
 from attune_bench.report.tables import calls_table, failure_tables
-from attune_bench.scores.table import KEYS
+from attune_bench.scores.parts import KEYS
 from attune_data import Episodes, Runs, load, load_episodes, load_runs, load_scenarios
 from attune_metrics.metric import MetricInputError
 

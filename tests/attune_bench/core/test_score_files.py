@@ -11,7 +11,8 @@ import pytest
 from benchmark_scores import NAMES, scores_named
 
 from attune_bench import Scores
-from attune_bench.scores.table import JsonColumn, Provenance
+from attune_bench.scores.parts import Provenance
+from attune_bench.scores.table import JsonColumn
 from attune_data import SourceError
 from attune_metrics.metric import Metric
 

@@ -17,7 +17,8 @@ from benchmark_scores import NAMES, TRAITS, scores_named, table_rows
 from polars.testing import assert_frame_equal
 
 from attune_bench import Scores
-from attune_bench.scores.table import KEYS, UNIT_KEYS, JsonColumn, Provenance, ScoreTable, term_columns
+from attune_bench.scores.parts import KEYS, UNIT_KEYS, Provenance
+from attune_bench.scores.table import JsonColumn, ScoreTable, term_columns
 from attune_data.issues import Issue
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError

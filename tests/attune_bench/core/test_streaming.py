@@ -18,6 +18,7 @@ from reading import wait_for
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.scores.provenance import digest
+from attune_bench.scores.table import table_of
 from attune_bench.verbs.streaming import PackedRecords, Streamed, stream
 from attune_bench.verbs.workers import Workers
 from attune_data import Conversation, Run, SourceError, load, load_runs
@@ -86,7 +87,7 @@ def test_the_scores_are_those_of_reading_all_first(
     data, results = sources
     conversations, runs = load(data), reduce(or_, map(load_runs, results))
     found = streamed(data, results, jobs=jobs, protocol=protocol)
-    assert written(Scores.of(found.scores), tmp_path) == written(
+    assert written(Scores.of(table_of(found.scores)), tmp_path) == written(
         score(conversations, runs, protocol=protocol), tmp_path
     )
     assert found.data.found == conversations.found
@@ -266,3 +267,18 @@ def test_a_worker_imports_no_frames() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("name", "imported"), [("scores.json", "[]"), ("scores.parquet", "['polars']")])
+def test_scores_in_json_need_no_frames(
+    sources: tuple[Path, list[Path]], tmp_path: Path, name: str, imported: str
+) -> None:
+    data, results = map(str, (sources[0], sources[1][1]))
+    words = ["score", "--results", results, "--data", data, "--output", str(tmp_path / name)]
+    code = (
+        "import sys; from attune_bench.cli.verbs import app; app(sys.argv[1:], standalone_mode=False);"
+        "print(sorted({'numpy', 'polars'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == imported
+    assert (tmp_path / name).is_file()

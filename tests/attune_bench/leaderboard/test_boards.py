@@ -9,7 +9,7 @@ import pytest
 
 from attune_bench import Scores, score
 from attune_bench.leaderboard.boards import Board, Entry, make_boards
-from attune_bench.scores.provenance import GroupSettings
+from attune_bench.scores.parts import GroupSettings
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_data import load, load_runs

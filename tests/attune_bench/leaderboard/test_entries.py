@@ -11,7 +11,7 @@ import pytest
 
 from attune_bench import Scores
 from attune_bench.leaderboard.boards import check_entry
-from attune_bench.scores.provenance import GroupSettings
+from attune_bench.scores.parts import GroupSettings
 
 TODAY = date(2026, 5, 1)
 GOOD = {

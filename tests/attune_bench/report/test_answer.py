@@ -10,7 +10,7 @@ import pytest
 from pages import headings, section, tables, text_of
 
 from attune_bench import Scores
-from attune_bench.scores.provenance import GroupSettings
+from attune_bench.scores.parts import GroupSettings
 
 HALF = [2.0] * 5 + [1.0] * 5
 

@@ -16,7 +16,7 @@ from attune_bench.report.comparisons import comparison_tables
 from attune_bench.report.figures import profile_cells, subgroup_cells
 from attune_bench.report.notes import settings_notes
 from attune_bench.report.tables import board, subgroup_notes
-from attune_bench.scores.provenance import GroupSettings
+from attune_bench.scores.parts import GroupSettings
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import subgroups
 

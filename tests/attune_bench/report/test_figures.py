@@ -24,7 +24,8 @@ from attune_bench.report.drawing import short_names, svg
 from attune_bench.report.elements import figure_element
 from attune_bench.report.plots import COLOURS, NARROW, WIDE, Line, LinePanel, LinePlot, Plot, PointPlot, RowPlot, drawn
 from attune_bench.report.transcripts import state_paths
-from attune_bench.scores.table import Provenance, ScoreTable
+from attune_bench.scores.parts import Provenance
+from attune_bench.scores.table import ScoreTable
 from attune_data.text import width
 from attune_metrics.metric import Metric
 

@@ -259,7 +259,7 @@ def test_a_sheet_of_a_spreadsheet_with_decimal_commas_is_read_as_with_points(tmp
     sheet = rated(frame(), 36)
     path = tmp_path / "labels.csv"
     commas = sheet.with_columns(pl.col("rating").cast(pl.String).str.replace(".", ",", literal=True))
-    path.write_text("sep=;\r\n" + commas.write_csv(separator=";", line_terminator="\r\n"), encoding="utf-8")
+    path.write_bytes(b"sep=;\r\n" + commas.write_csv(separator=";", line_terminator="\r\n").encode())
     assert read_labels(scores_of(frame()), path).hash == read_labels(scores_of(frame()), sheet).hash
 
 

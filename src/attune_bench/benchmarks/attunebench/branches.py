@@ -15,8 +15,9 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, said_by_condition, text
+from attune_bench.scores.parts import CHANCE
 from attune_bench.scores.provenance import kind_of_group
-from attune_bench.scores.table import CHANCE, ScoreTable
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import Mask, ResampleCache, SamplingKeywords, ScoreSeries, begin, interval_ends
 from attune_data.text import joined, plural
 from attune_metrics.metric import Metric, nan_to_none

@@ -128,16 +128,34 @@ def prepare_truth(conversation: Conversation, protocol: Protocol) -> Truth:
 
 def _prepare_turn(turn: Turn) -> TurnTruth:
     annotations = turn.annotations
-    judgements = {judgement.question_id: judgement for judgement in annotations.binary_judgements}.items()
+    observed, preferred = _reference_answers(turn)
     compared = [Comparison(c.response_a, c.response_b, c.winner) for c in annotations.pairwise_comparisons]
     comparisons = prepare_comparisons(compared)
     return TurnTruth(
         prepare_tags((tag.emotion, tag.intensity) for tag in turn.mood_shift_tags),
-        prepare_answers({q: om_reference(j.observed_behavior, j.llm_value) for q, j in judgements}),
-        prepare_answers({q: hp_reference(j.preferred_behavior, j.observed_behavior) for q, j in judgements}),
+        observed,
+        preferred,
         comparisons,
         prepare_responses(turn.responses, comparisons.wins),
     )
+
+
+def _reference_answers(turn: Turn) -> tuple[PreparedAnswers, PreparedAnswers]:
+    """Return the `observed` and the `preferred` answers of `TurnTruth`."""
+    judgements = {judgement.question_id: judgement for judgement in turn.annotations.binary_judgements}.items()
+    return (
+        prepare_answers({q: om_reference(j.observed_behavior, j.llm_value) for q, j in judgements}),
+        prepare_answers({q: hp_reference(j.preferred_behavior, j.observed_behavior) for q, j in judgements}),
+    )
+
+
+def answers_by_turn(conversation: Conversation) -> dict[int, dict[str, PreparedAnswers]]:
+    """Return the `observed` and the `preferred` answers that `prepare_truth` prepares, by number of the turn."""
+    by_number = {turn.turn_number: turn for turn in conversation.turns}
+    names = ("observed", "preferred")
+    return {
+        number: dict(zip(names, _reference_answers(by_number[number]), strict=True)) for number in sorted(by_number)
+    }
 
 
 def panas_form(panas: PanasRecord | PredictedPanas) -> Panas:

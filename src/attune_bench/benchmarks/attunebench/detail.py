@@ -14,7 +14,8 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     TurnScore,
     counts_key,
 )
-from attune_bench.scores.table import KEYS, JsonColumn, ScoreTable
+from attune_bench.scores.parts import KEYS
+from attune_bench.scores.table import JsonColumn, ScoreTable
 from attune_metrics.metric import MetricInputError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from itertools import combinations
 import polars as pl
 
 from attune_bench.report.measures import Family, Measures, PartOfFamily, Place
-from attune_bench.scores.table import Provenance, ScoreTable
+from attune_bench.scores.parts import Provenance
+from attune_bench.scores.table import ScoreTable
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.kinds import Conversations
 from attune_data.attunebench.show import question_text

@@ -97,7 +97,7 @@ def sections(
         _pairwise(page),
         _branches(page),
         _gap(page),
-        *(_drift(page, metric) for metric in _DRIFTING),
+        *_drift(page),
         misread_section(page),
         mismatch_section(page, data),
         _subgroups(page, data),
@@ -161,24 +161,30 @@ def _gap(page: PageScores) -> Section:
     )  # fmt: skip
 
 
-def _drift(page: PageScores, metric: str) -> Section:
+def _drift(page: PageScores) -> list[Section]:
     entry, table = ANALYSES["turn_drift"], page.table
-    title = f"{entry.title}: {label(table.metric(metric))}"
-    if why := counts_units(table, page.chosen):
-        return Section(title, left_out=why)
+    titles = {metric: f"{entry.title}: {label(table.metric(metric))}" for metric in _DRIFTING}
+    why = counts_units(table, page.chosen)
     if table.detail is None:
-        return Section(title, left_out="needs the records of the runs, which these scores lack")
-    frame = page.analysis("turn_drift", [metric])
+        why = why or "needs the records of the runs, which these scores lack"
+    if why:
+        return [Section(title, left_out=why) for title in titles.values()]
+    frame = page.analysis("turn_drift", _DRIFTING)
     caption = "By third of the conversation; at the right late minus early, with its interval."
     said = (
         ("has", "have"), "significantly higher values late than early", "significantly lower values late than early",
         "No model drifts significantly from the early to the late third",
     )  # fmt: skip
-    return drawn_section(
-        page, title, frame, "drift", caption, partial(turn_drift, table, metric=metric),
-        finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "drift", *said) + not_counted(rows),
-        others=[_numbers(page, "turn_drift", frame)],
-    )  # fmt: skip
+
+    def of_metric(metric: str, own: pl.DataFrame) -> Section:
+        return drawn_section(
+            page, titles[metric], own, "drift", caption, partial(turn_drift, table, metric=metric),
+            finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "drift", *said)
+            + not_counted(rows),
+            others=[_numbers(page, "turn_drift", own)],
+        )  # fmt: skip
+
+    return [of_metric(metric, frame.filter(metric=metric)) for metric in _DRIFTING]
 
 
 def _subgroups(page: PageScores, data: Collection[Conversation] | None) -> Section:

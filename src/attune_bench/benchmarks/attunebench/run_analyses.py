@@ -25,9 +25,10 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks.attunebench.conversation_score import BINARY_TASKS, hp_asked, prepare_truth
+from attune_bench.benchmarks.attunebench.conversation_score import BINARY_TASKS, answers_by_turn, hp_asked
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
-from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.scores.parts import KEYS
+from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import (
@@ -42,7 +43,6 @@ from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.spellings import ANSWER
 from attune_data.repair import IssueCollector
-from attune_metrics.attunebench.composite import DOCUMENTED, get_protocol
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS, score_draft_judge
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import MeasurementLevel, krippendorff_alpha_interval
@@ -368,9 +368,8 @@ def _counts(
     scores: ScoreTable, series: ScoreSeries, data: Iterable[Conversation], runs: Iterable[Run]
 ) -> dict[tuple[str, str], Any]:
     """Return by task and question the number right, asked and predicted (groups, 3, units), nan where not asked."""
-    protocol = get_protocol(scores.provenance.protocol or DOCUMENTED)
     place_of = {unit: place for place, unit in enumerate(series.units)}
-    truths = {unit: prepare_truth(one, protocol) for unit, one in scored_conversations(scores, data).items()}
+    truths = {unit: answers_by_turn(one) for unit, one in scored_conversations(scores, data).items()}
     group_of = {group: place for place, group in enumerate(series.groups)}
     shape = len(series.groups), 3, len(series.units)
     counts: dict[tuple[str, str], Any] = {}
@@ -379,11 +378,11 @@ def _counts(
         turns = {turn.turn_number: turn for turn in run.turns}
         asks_hp = hp_asked(run)
         tallies: dict[tuple[str, str], list[int]] = {}
-        for number, truth in truths[run.conversation_id].turns.items():
+        for number, truth in truths[run.conversation_id].items():
             for task, (reference, prediction) in BINARY_TASKS.items():
                 if number not in turns or (task.endswith("_hp") and not asks_hp):
                     continue
-                answered, answers = getattr(truth, reference), getattr(turns[number], prediction)
+                answered, answers = truth[reference], getattr(turns[number], prediction)
                 for expected, questions in (("yes", answered.yes), ("no", answered.no)):
                     for question in questions:
                         answer = answers.get(question)

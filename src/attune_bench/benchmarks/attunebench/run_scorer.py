@@ -23,14 +23,8 @@ from attune_bench.benchmarks.attunebench.other_similarity import (
     add_similarities,
     other_similarity,
 )
-from attune_bench.scores.provenance import (
-    SENT_WHERE_SET,
-    GroupSettings,
-    group_settings,
-    of_server,
-    sent_where_set,
-    setting_text,
-)
+from attune_bench.scores.parts import GroupSettings
+from attune_bench.scores.provenance import SENT_WHERE_SET, group_settings, of_server, sent_where_set, setting_text
 from attune_data import Conversation, Run
 from attune_data.record import is_generated
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol

@@ -13,8 +13,8 @@ from attune_bench.benchmarks.attunebench.detail import TURN_KEYS, records_of, tu
 from attune_bench.benchmarks.attunebench.scores_json import OF_PROVENANCE
 from attune_bench.benchmarks.attunebench.scoring import METRICS, provenance_of, scores_of
 from attune_bench.scores.files import Range, check_numbers, check_scores
-from attune_bench.scores.provenance import GroupSettings
-from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.scores.parts import KEYS, GroupSettings
+from attune_bench.scores.table import ScoreTable
 from attune_data import Issue
 from attune_data.io.documents import read_input
 from attune_data.issues import SourceError, shown

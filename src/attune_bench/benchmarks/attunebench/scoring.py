@@ -1,11 +1,10 @@
 """Scoring runs: a record a run, a row a record, a column a term; the settings that runs share."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from attune_bench.benchmarks.attunebench.conversation_score import (
     CELLS,
@@ -27,10 +26,9 @@ from attune_bench.benchmarks.attunebench.run_scorer import (
     RunScorer,
     settings_of_groups,
 )
-from attune_bench.scores.benchmark import frame_of
 from attune_bench.scores.codebook import codebook_hash
+from attune_bench.scores.parts import CHANCE, KEYS, REPEAT, Provenance, ScoreLists
 from attune_bench.scores.provenance import digest, hash_of, result_digests
-from attune_bench.scores.table import CHANCE, KEYS, REPEAT, JsonColumn, Provenance, ScoreTable, over_repeats
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
 from attune_data.kinds import RUN
@@ -39,6 +37,9 @@ from attune_data.record import gc_paused
 from attune_metrics.attunebench import composite, emotion, holistic, panas, preferences, questions
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol
 from attune_metrics.metric import Metric, MetricInputError
+
+if TYPE_CHECKING:
+    from attune_bench.scores.table import ScoreTable
 
 _SCORED = {*MEANS, *(f"{name}.{score}" for name in POOLED for score in COUNTS if score not in CELLS), "composite_z"}
 
@@ -77,7 +78,7 @@ def scores_of(
     records: Sequence[ConversationScore],
     provenance: Provenance,
     chance: Mapping[str, Mapping[str, float | None]] | None = None,
-) -> ScoreTable:
+) -> "ScoreTable":
     """Return the scores of runs from their records, and from the scores of random answers to each conversation.
 
     Raises
@@ -85,67 +86,55 @@ def scores_of(
     MetricInputError
         Where two records have the same conversation, model and mode, or one conversation has two participants.
     """
-    keys = {
-        "model": [record["em_model"] for record in records],
-        "condition": [record["mode"] for record in records],
-        "unit": [record["conversationId"] for record in records],
-    }
-    others = tuple(dict.fromkeys(name for record in records for name in record if is_of_similarity(name)))
-    frame = frame_of(keys | columns_of(records, others))
-    repeated = frame.filter(pl.struct(KEYS).is_duplicated())
-    for model, mode, unit in repeated.select(KEYS).head(1).iter_rows():
+    # Found here and below, as scores of a file in JSON do without frames.
+    from attune_bench.scores.table import table_of
+
+    keys = [(record["em_model"], record["mode"], record["conversationId"]) for record in records]
+    for model, mode, unit in (key for key, count in Counter(keys).items() if count > 1):
         where = f"conversation {unit!r}, model {model!r}, mode {mode!r}"
         raise MetricInputError(f"two records of {where}; leave one of them out")
-    return scores_from(frame, JsonColumn.of(records), _participants(records), provenance, chance or {}, others)
+    others = tuple(dict.fromkeys(name for record in records for name in record if is_of_similarity(name)))
+    named = zip(*keys, strict=True) if keys else ((), (), ())
+    values = dict(zip(KEYS, named, strict=True)) | {REPEAT: ["1"] * len(keys)} | columns_of(records, others)
+    texts = [to_json(record, inf_nan_mode="constants").decode() for record in records]
+    return table_of(_scores_from(values, texts, _participants(records), provenance, chance or {}, others))
 
 
-def scores_from(
-    values: pl.DataFrame,
-    detail: JsonColumn,
+def _scores_from(
+    values: Mapping[str, Sequence[Any]],
+    detail: Sequence[str | bytes],
     participants: Mapping[str, str | None],
     provenance: Provenance,
     chance: Mapping[str, Mapping[str, float | None]],
-    others: Sequence[str] = (),
-) -> ScoreTable:
+    others: Sequence[str],
+) -> ScoreLists:
     """Return scores from their parts.
 
     Parameters
     ----------
-    values : polars.DataFrame
-        As in `Scores`; a column ``repeat`` may name the repeats.
-    detail : JsonColumn
-        The record of each row.
+    values, detail, provenance
+        As in `ScoreLists`.
     participants : mapping of str to (str or None)
         The participant of each conversation that is in `values`, by its id.
-    provenance : Provenance
-        Where the scores come from.
     chance : mapping of str to mapping
         The scores of random answers, by conversation and metric.
     others : sequence of str
         The columns of another measure of similarity.
     """
     names = sorted(participants)
-    of_units = {"unit": names, "cluster": spelled_alike(participants[unit] for unit in names)}
-    units = pl.DataFrame(of_units, schema=dict.fromkeys(of_units, pl.String))
-    units = units.hstack(_chance(chance, units["unit"]))
+    known = [chance.get(unit, {}) for unit in names]
+    units: dict[str, Sequence[Any]] = {
+        "unit": names,
+        "cluster": spelled_alike(participants[unit] for unit in names),
+        # A metric that is unknown for some conversation has no column.
+        **{
+            f"{CHANCE}{name}": [of_unit[name] for of_unit in known]
+            for name in EXPECTED
+            if all(name in of_unit for of_unit in known)
+        },
+    }
     metrics = {**METRICS, **similarity_metrics(others)}
-    return ScoreTable(values=values, units=units, metrics=metrics, provenance=provenance, detail=detail)
-
-
-def _chance(known: Mapping[str, Mapping[str, float | None]], units: Iterable[str]) -> pl.DataFrame:
-    """Return the scores of random answers to units, a column a metric; a metric unknown for some unit has no column."""
-    of_units = [known.get(unit, {}) for unit in units]
-    said = [name for name in EXPECTED if all(name in of_unit for of_unit in of_units)]
-    columns = {f"{CHANCE}{name}": [of_unit[name] for of_unit in of_units] for name in said}
-    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
-
-
-def chance_by_unit(scores: ScoreTable) -> dict[str, dict[str, float | None]]:
-    """Return the scores of random answers to each conversation, by its id and metric; empty if they are unknown."""
-    columns = [name for name in scores.units.columns if name.startswith(CHANCE)]
-    rows = scores.units.select("unit", *columns).rows() if columns else []
-    names = [name.removeprefix(CHANCE) for name in columns]
-    return {unit: dict(zip(names, values, strict=True)) for unit, *values in rows}
+    return ScoreLists(values=values, units=units, metrics=metrics, provenance=provenance, detail=detail)
 
 
 def _participants(records: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
@@ -173,7 +162,7 @@ def score(
     protocol: str | Protocol = DOCUMENTED,
     similarity: str | Similarity = "jaccard",
     progress: Callable[[int], object] | None = None,
-) -> ScoreTable:
+) -> "ScoreTable":
     """Score the predictions of evaluated models against what the participants annotated.
 
     Parameters
@@ -215,18 +204,21 @@ def score(
     >>> scores.values.height
     40
     """
+    from attune_bench.scores.table import table_of
+
     known = {one.id: one for one in reversed(list(conversations))}
     scorer = RunScorer(known, protocol=protocol, similarity=similarity)
     given = list(runs)
-    scored: list[tuple[pl.DataFrame, int]] = []
+    scored: list[Row] = []
     for start in range(0, len(given), _BATCH):
         part = given[start : start + _BATCH]
         with gc_paused():
-            frame = frame_of(scorer.score((run, result_digests(run, RUN)[0].hex()) for run in part))
-        scored += [(frame, row) for row in range(len(part))]
+            columns = scorer.score((run, result_digests(run, RUN)[0].hex()) for run in part)
+        scored += [(columns, row) for row in range(len(part))]
         if progress:
             progress(start + len(part))
-    return join(scorer, runs if isinstance(runs, Collection) else given, scored, lambda unit: digest(known[unit]).hex())
+    found = runs if isinstance(runs, Collection) else given
+    return table_of(join(scorer, found, scored, lambda unit: digest(known[unit]).hex()))
 
 
 def row(run: Run) -> tuple[str, str, str]:
@@ -234,12 +226,11 @@ def row(run: Run) -> tuple[str, str, str]:
     return run.em_model, run.mode, run.conversation_id
 
 
-def join(
-    scorer: RunScorer,
-    runs: Sequence[Run],
-    scored: Sequence[tuple[pl.DataFrame, int]],
-    digest_of: Callable[[str], str],
-) -> ScoreTable:
+Row = tuple[Mapping[str, Sequence[Any]], int]
+"""Columns as `RunScorer.score` returns them, and the number of a row in them."""
+
+
+def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[Row], digest_of: Callable[[str], str]) -> ScoreLists:
     """Return the scores of runs from their batches.
 
     Parameters
@@ -248,18 +239,18 @@ def join(
         What scored them.
     runs : sequence of Run
         The runs that count, at least what tells one from another.
-    scored : sequence of (polars.DataFrame, int)
-        For each run the columns of its batch, see `RunScorer.score`, and its row in them.
+    scored : sequence of Row
+        Where each run is scored.
     digest_of : callable
         Returns the hash of the conversation of an id, as hexadecimal digits.
     """
     files = runs.files if isinstance(runs, Collection) else {}
-    frame = _gathered(scorer, scored)
     seen: set[tuple[str, str, str, int]] = set()
-    rows: list[int] = []
+    counting: list[Row] = []
     repeats: list[str] = []
     issues: list[Issue] = []
-    for row, (run, text) in enumerate(zip(runs, frame["problem"], strict=True)):
+    for run, (columns, row) in zip(runs, scored, strict=True):
+        text = columns["problem"][row]
         problem = None if text is None else from_json(text)
         if run.key in seen:
             message = "another run of the same conversation, model, mode and repeat came before it"
@@ -270,13 +261,15 @@ def join(
             issues.append(Issue(files.get(run.id, run.id), path, rule, "error", value, message, "run not scored"))
         else:
             seen.add(run.key)
-            rows.append(row)
+            counting.append((columns, row))
             repeats.append(str(run.repeat))
-    counting = frame[rows]
-    truth = {unit: scorer.about(unit) for unit in counting["unit"].unique().sort()}
-    settings = {text: RecordedSettings.from_json(text) for text in counting["settings"].unique()}
+    names = (*KEYS, REPEAT, *columns_of([], scorer.others))
+    values = {name: repeats if name == REPEAT else _column(name, counting) for name in names}
+    of_runs = _column("settings", counting)
+    truth = {unit: scorer.about(unit) for unit in sorted(set(values["unit"]))}
+    settings = {text: RecordedSettings.from_json(text) for text in set(of_runs)}
     # In their order: of settings that are equal, such as 0 and 0.0, the first is recorded.
-    made = counting.select("model", "condition", "settings").unique(maintain_order=True).iter_rows()
+    made = dict.fromkeys(zip(values["model"], values["condition"], of_runs, strict=True))
     held = provenance_of(
         protocol=scorer.protocol.name,
         similarity=scorer.similarity and scorer.similarity.described,
@@ -284,24 +277,18 @@ def join(
         issues=tuple(issues),
         codebook=codebook_hash(),
         data=hash_of(bytes.fromhex(digest_of(unit)) for unit in truth),
-        runs=hash_of(map(bytes.fromhex, frame["digest"])),
+        runs=hash_of(map(bytes.fromhex, _column("digest", scored))),
         settings=settings_of_groups([(model, mode, settings[text]) for model, mode, text in made]),
     )
-    scores = scores_from(
-        counting.select(*KEYS, pl.Series(REPEAT, repeats, pl.String), *columns_of([], scorer.others)),
-        JsonColumn(counting["detail"]),
+    return _scores_from(
+        values,
+        _column("detail", counting),
         {unit: one.participant for unit, one in truth.items()},
         held,
         {unit: one.chance for unit, one in truth.items()},
         scorer.others,
     )
-    return over_repeats(scores)
 
 
-def _gathered(scorer: RunScorer, scored: Sequence[tuple[pl.DataFrame, int]]) -> pl.DataFrame:
-    """Return the rows of the runs that count, in their order."""
-    frames = {id(frame): frame for frame, _ in scored}
-    first = dict(zip(frames, accumulate((frame.height for frame in frames.values()), initial=0), strict=False))
-    empty = frame_of(scorer.score([]))
-    gathered = pl.concat([empty, *frames.values()], how="vertical_relaxed")
-    return gathered[[first[id(frame)] + row for frame, row in scored]]
+def _column(name: str, rows: Iterable[Row]) -> list[Any]:
+    return [columns[name][row] for columns, row in rows]

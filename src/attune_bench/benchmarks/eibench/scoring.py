@@ -21,6 +21,7 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
+from attune_bench.scores.parts import KEYS, REPEAT, Provenance
 from attune_bench.scores.provenance import (
     EPISODE_SETTINGS,
     episode_settings,
@@ -30,7 +31,7 @@ from attune_bench.scores.provenance import (
     results_fingerprint,
     version_of,
 )
-from attune_bench.scores.table import KEYS, REPEAT, Provenance, ScoreTable, over_repeats
+from attune_bench.scores.table import ScoreTable, over_repeats
 from attune_bench.stats.summary import summary
 from attune_data.eibench.kinds import EPISODE
 from attune_data.eibench.records import SCENES, Episode, Scenario

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
+from attune_bench.scores.parts import KEYS, Provenance
 from attune_bench.scores.provenance import EPISODE_SETTINGS, episode_settings, group_settings, results_fingerprint
-from attune_bench.scores.table import KEYS, Provenance, ScoreTable
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.summary import summary
 from attune_data.sage import DIALOGUE, SageDialogue
 from attune_data.text import plural
@@ -78,8 +79,7 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         settings=group_settings(settings) if is_run else (),
         comparability_keys=dict(EPISODE_SETTINGS) if is_run else {},
     )
-    known = {name: CATALOG[name] for name in _METRICS}
-    return ScoreTable(values=values, units=units, metrics=known, provenance=provenance)
+    return ScoreTable(values, units, {name: CATALOG[name] for name in _METRICS}, provenance)
 
 
 def _values(dialogue: SageDialogue) -> tuple[float | None, ...]:

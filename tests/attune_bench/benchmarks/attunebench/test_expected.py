@@ -14,7 +14,7 @@ from slow_cases import slow_after
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.baselines import chance
 from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
-from attune_bench.benchmarks.attunebench.scoring import chance_by_unit
+from attune_bench.benchmarks.attunebench.scores_json import chance_by_unit
 from attune_data import Conversation, Run, load
 from attune_metrics import emotion_va_score
 from attune_metrics.attunebench.emotion import VALENCE_AROUSAL

@@ -1,6 +1,5 @@
 """Runs in a process of their own that is interrupted, started twice or may write no more, and then goes on."""
 
-import resource
 import signal
 from pathlib import Path
 
@@ -49,6 +48,8 @@ def test_a_second_process_refuses_the_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow  # quick is a disk that fills up, in this process
 def test_a_file_that_may_not_grow_is_one_error_and_the_cache_file_is_intact(tmp_path: Path) -> None:
+    import resource
+
     def no_more_than_20_kilobytes() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 

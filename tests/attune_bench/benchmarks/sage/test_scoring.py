@@ -215,6 +215,7 @@ def test_json_has_the_board_its_intervals_and_the_signature(call: Call, tmp_path
         assert call("report", "--scores", scored(call, tmp_path / "again.parquet", *again), *command)[1] == out
 
 
+@pytest.mark.posix  # the name of a file with |
 def test_text_has_the_board_and_one_signature(call: Call, tmp_path: Path) -> None:
     made = scored(call, tmp_path / "scores.parquet", *write(tmp_path / "results", {"a|x": AB["a"], "b": AB["b"]}))
     status, out, _ = call("report", "--scores", made, *QUICK)

@@ -13,7 +13,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import IN_COMPOSITE
 from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
 from attune_bench.benchmarks.attunebench.report import branch_cells
 from attune_bench.benchmarks.attunebench.scoring import METRICS
-from attune_bench.scores.table import Provenance
+from attune_bench.scores.parts import Provenance
 from attune_data import load, load_runs
 from attune_metrics.attunebench.holistic import BRANCHES
 
