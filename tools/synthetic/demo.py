@@ -71,9 +71,9 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
     return {
         "attunebench/demo.jsonl.bz2": told,
         "attunebench/demo_runs.jsonl.bz2": runs(told, [_ATTENTIVE, _HASTY], seed=3),
-        "eibench/demo_episodes.jsonl": episodes(load_scenarios("demo"), seed=11),
+        "eibench/demo_episodes.jsonl.bz2": episodes(load_scenarios("demo"), seed=11),
         "sage/demo_dialogues.jsonl": dialogues(seed=3),
-        "emobench/demo_predictions.jsonl": [
+        "emobench/demo_predictions.jsonl.bz2": [
             *answers_of(items, "synthetic/attentive", 0.75, seed=2),
             *answers_of(items, "synthetic/hasty", 0.4, seed=2),
         ],
@@ -81,7 +81,7 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
         "eqbench3/demo_verdicts.jsonl": verdicts(situations, played, _PLAYERS, seed=5),
         "eqbench4/demo_roleplays.jsonl": roleplays(seed=1),
         "eqbench4/demo_entries.jsonl": entries(roleplays(_ROLEPLAYERS, seed=1)),
-        "comparisons/demo.jsonl": comparisons(seed=4),
+        "comparisons/demo.jsonl.bz2": comparisons(seed=4),
         "spiralbench/demo_chatlogs.jsonl": chatlogs({"synthetic/attentive": 0.75, "synthetic/hasty": 0.3}, seed=6),
     }
 
@@ -93,6 +93,6 @@ def demo_files() -> dict[str, bytes]:
 
 if __name__ == "__main__":
     for path, data in demo_files().items():
-        # The two largest: in a wheel each file is compressed by itself, and with less.
+        # Files that are much smaller by it than in a wheel, which compresses each by deflate.
         packed = bz2.compress(data) if path.endswith(".bz2") else data
         (PACKAGE / path).write_bytes(packed)

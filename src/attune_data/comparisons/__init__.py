@@ -137,6 +137,6 @@ COMPARISON = record_kind(
     check=_check,
     key=_key,
     identity="unit, sides, judge, criterion, order and repeat",
-    demo="comparisons/demo.jsonl",
+    demo="comparisons/demo.jsonl.bz2",
     cluster="cluster",
 )

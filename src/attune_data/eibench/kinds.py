@@ -260,7 +260,7 @@ EPISODE: Kind[Episode, Episodes] = Kind(
     loader="load_episodes",
     keys=frozenset(("profile_id",)),
     docs="eibench.md",
-    demo="eibench/demo_episodes.jsonl",
+    demo="eibench/demo_episodes.jsonl.bz2",
     other_files=(
         ForeignFile(
             "a summary of episodes",

@@ -150,5 +150,5 @@ PREDICTION = record_kind(
     docs="emobench.md",
     check=_check_prediction,
     of=lambda prediction: prediction.item,
-    demo="emobench/demo_predictions.jsonl",
+    demo="emobench/demo_predictions.jsonl.bz2",
 )
