@@ -6,7 +6,7 @@ otherwise than its field, `Record.column_properties` which properties are column
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import (
@@ -90,18 +90,19 @@ def values_of(model: type[Record], records: Sequence[Record]) -> Columns:
     return dict(found)
 
 
-def at_rows(values: Sequence[Any], rows: list[int], dtype: "pl.DataType") -> Any:
-    """Return a column with one of some values in each row, by its place among them, without an object for each row.
+def repeated(columns: Mapping[str, Sequence[Any]], times: Sequence[int], dtypes: "Schema") -> dict[str, Any]:
+    """Return columns with each value as many times as `times` says, without an object for each row.
 
     Examples
     --------
     >>> import polars as pl
-    >>> at_rows(["a", "b"], [0, 0, 1], pl.String()).to_list()
+    >>> repeated({"id": ["a", "b"]}, [2, 1], {"id": pl.String()})["id"].to_list()
     ['a', 'a', 'b']
     """
     import polars as pl
 
-    return pl.Series(values, dtype=dtype, strict=False).gather(rows)
+    rows = pl.Series([*chain.from_iterable(map(repeat, range(len(times)), times))], dtype=pl.UInt32)
+    return {name: pl.Series(values, dtype=dtypes[name], strict=False).gather(rows) for name, values in columns.items()}
 
 
 def spread(values: Iterable[T], places: Iterable[object]) -> list[T | None]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain, repeat
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -32,11 +32,11 @@ from attune_data.columns import (
     Column,
     Columns,
     Question,
-    at_rows,
     column_paths,
     columns_of,
     frame_of,
     nullable,
+    repeated,
     spread,
     values_of,
 )
@@ -281,13 +281,13 @@ def _in_turns(model: type[Record], path: str) -> Callable[[Records], Columns]:
     def build(records: Records) -> Columns:
         turns = [(record.conversation_id, turn) for record in records for turn in record.turns]
         items = [items_of(turn) for _, turn in turns]
-        sizes = [*map(len, items)]
-        rows = [*chain.from_iterable(map(repeat, range(len(items)), sizes))]
-        columns: Columns = {
-            "conversation_id": at_rows([key for key, _ in turns], rows, _IN_TURN["conversation_id"].dtype),
-            "turn_number": at_rows([turn.turn_number for _, turn in turns], rows, _IN_TURN["turn_number"].dtype),
-            **values_of(model, [*chain.from_iterable(items)]),
+        keys: Columns = {
+            "conversation_id": [key for key, _ in turns],
+            "turn_number": [turn.turn_number for _, turn in turns],
         }
+        sizes = [*map(len, items)]
+        columns = repeated(keys, sizes, Tables.schemas()["mood_tags"])
+        columns |= values_of(model, [*chain.from_iterable(items)])
         if model is PairwiseComparison:
             columns["position"] = [*chain.from_iterable(map(range, sizes))]
         return columns
