@@ -36,6 +36,8 @@ T = TypeVar("T")
 Columns = dict[str, Sequence[Any]]
 """Values by the name of their column."""
 
+_FEW = 256
+
 
 def frame_of(columns: Mapping[str, Sequence[Any]], schema: "Mapping[str, pl.DataType]") -> "pl.DataFrame":
     """Return columns as a frame with a schema; a value that does not fit its dtype is null."""
@@ -78,14 +80,28 @@ def dtypes_of(model: type[Record]) -> "dict[str, pl.DataType]":
 
 def values_of(model: type[Record], records: Sequence[Record]) -> Columns:
     """Return the columns of the plain fields of some records of one model."""
-    if not (columns := _columns(model)):
-        return {}
-    names, paths = zip(*((name, path) for name, (path, _) in columns.items()), strict=True)
-    # One walk over the records, where each record is then in the processor's cache, is faster than one a column.
-    rows = (
-        map(attrgetter(*paths), records) if len(paths) > 1 else ((value,) for value in map(attrgetter(*paths), records))
-    )
-    return dict(zip(names, zip(*rows, strict=True), strict=True)) if records else dict.fromkeys(names, ())
+    found: dict[str, list[Any]] = {name: [] for name in _columns(model)}
+    columns = [(found[name], attrgetter(path)) for name, (path, _) in _columns(model).items()]
+    # Few records at a time stay in the processor's cache while each column is read from them.
+    for start in range(0, len(records), _FEW):
+        part = records[start : start + _FEW]
+        for values, read in columns:
+            values.extend(map(read, part))
+    return dict(found)
+
+
+def at_rows(values: Sequence[Any], rows: list[int], dtype: "pl.DataType") -> Any:
+    """Return a column with one of some values in each row, by its place among them, without an object for each row.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> at_rows(["a", "b"], [0, 0, 1], pl.String()).to_list()
+    ['a', 'a', 'b']
+    """
+    import polars as pl
+
+    return pl.Series(values, dtype=dtype, strict=False).gather(rows)
 
 
 def spread(values: Iterable[T], places: Iterable[object]) -> list[T | None]:

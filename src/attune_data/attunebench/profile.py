@@ -189,12 +189,12 @@ class Instrument(Entry):
         >>> instruments["promis_anxiety_t"].band(61.4)
         'moderate'
         """
-        if not self.bands:
+        if not self.lowest:
             instead = f"It has a cut-off ({self.cut_off}), see screen()." if self.cut_off else self.note
             raise ValueError(f"{self.name} has no published bands. {instead}")
         if score is None or not self.low <= score <= self.high:
             return None
-        return [band.name for band in self.bands if band.low <= score][-1]
+        return [name for name, low in self.lowest.items() if low <= score][-1]
 
 
 _NAMES = (*ComputedScores.model_fields, "panas_positive", "panas_negative")

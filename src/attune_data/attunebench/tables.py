@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -32,6 +32,7 @@ from attune_data.columns import (
     Column,
     Columns,
     Question,
+    at_rows,
     column_paths,
     columns_of,
     frame_of,
@@ -278,16 +279,17 @@ def _in_turns(model: type[Record], path: str) -> Callable[[Records], Columns]:
     items_of = attrgetter(path)
 
     def build(records: Records) -> Columns:
-        turns = [
-            (record.conversation_id, turn.turn_number, items_of(turn)) for record in records for turn in record.turns
-        ]
+        turns = [(record.conversation_id, turn) for record in records for turn in record.turns]
+        items = [items_of(turn) for _, turn in turns]
+        sizes = [*map(len, items)]
+        rows = [*chain.from_iterable(map(repeat, range(len(items)), sizes))]
         columns: Columns = {
-            "conversation_id": [key for key, _, items in turns for _ in items],
-            "turn_number": [number for _, number, items in turns for _ in items],
-            **values_of(model, [item for _, _, items in turns for item in items]),
+            "conversation_id": at_rows([key for key, _ in turns], rows, _IN_TURN["conversation_id"].dtype),
+            "turn_number": at_rows([turn.turn_number for _, turn in turns], rows, _IN_TURN["turn_number"].dtype),
+            **values_of(model, [*chain.from_iterable(items)]),
         }
         if model is PairwiseComparison:
-            columns["position"] = [position for _, _, items in turns for position in range(len(items))]
+            columns["position"] = [*chain.from_iterable(map(range, sizes))]
         return columns
 
     return build
