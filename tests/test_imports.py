@@ -98,7 +98,7 @@ def test_importing_loads_the_package_alone(imported: tuple[str, set[str], list[s
 
 # Everybody installs these; what is large or rarely needed is an extra.
 BASE = {
-    *("click", "h11", "httpx2", "huggingface_hub", "numpy", "orjson", "polars", "pydantic", "pyyaml", "rich"),
+    *("click", "httpcore2", "httpx2", "huggingface_hub", "numpy", "orjson", "polars", "pydantic", "pyyaml", "rich"),
     *("scipy", "typing-extensions"),
 }
 

@@ -417,7 +417,7 @@ class Client:
     ) -> None:
         import httpx2
 
-        from attune_bench.runner.connection import Connection
+        from attune_bench.runner.connection import ERRORS, Connection
 
         self.endpoint = endpoint
         self.stopped: str | None = None
@@ -436,7 +436,7 @@ class Client:
         is_remote = not endpoint.is_loopback  # A proxy does not reach this machine's own servers.
         has_proxy = is_remote and not getproxies().keys().isdisjoint(("http", "https", "all"))
         context = httpx2.create_ssl_context(trust_env=is_remote)
-        self._url = url = httpx2.URL(f"{endpoint.url}/chat/completions")
+        url = f"{endpoint.url}/chat/completions"
 
         def connect() -> httpx2.AsyncClient:
             # A connection each, as a pool of several looks at all of them, twice for each request.
@@ -452,7 +452,8 @@ class Client:
 
         self._connect = connect
         self._idle = [self._connect()]  # One at once: a proxy that cannot be used is an error before any call.
-        self._error = httpx2.HTTPError
+        self._errors = (httpx2.HTTPError, *ERRORS)
+        self._url = httpx2.URL(url)
         # The query may contain a secret; as a part of the URL it would be in httpx2's log.
         self._query = f"?{endpoint.query}" if endpoint.query else ""
         extensions = {"target": f"{urlsplit(endpoint.url).path}/chat/completions{self._query}".encode()}
@@ -637,7 +638,7 @@ class Client:
                     data += piece
                     if len(data) > LARGEST:
                         return []
-        except (TimeoutError, self._error):
+        except (TimeoutError, *self._errors):
             return []
         listed = _json(data).get("data")
         names = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
@@ -669,7 +670,7 @@ class Client:
                         return Fault(TOO_LARGE, retried=True, charged=response.is_success)
         except TimeoutError:
             return Fault(f"no response within {self._options.call_timeout:g} s", retried=True, charged=True)
-        except self._error as error:
+        except self._errors as error:
             name = type(error).__name__
             unsent = name in ("ConnectError", "ConnectTimeout")
             reason = f"no connection; {self.endpoint.how_to_reach}" if unsent else f"the connection broke ({name})"

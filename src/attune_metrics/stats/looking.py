@@ -26,8 +26,7 @@ References
 
 from dataclasses import dataclass
 from functools import cache
-from math import exp, inf, log, log1p, sqrt
-from statistics import NormalDist
+from math import erfc, exp, inf, log, log1p, sqrt
 
 from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.looks import check_look, critical_values, p_over_looks
@@ -98,7 +97,8 @@ class Looking:
             return _anytime_factor(freedom, level)
         from scipy.special import stdtrit
 
-        nominal = NormalDist().cdf(-float(critical_values(self.looks, level=level)[self.look - 1]))
+        # NormalDist().cdf has few digits this far out, and none at the first of 20 looks.
+        nominal = erfc(float(critical_values(self.looks, level=level)[self.look - 1]) / sqrt(2)) / 2
         return -float(stdtrit(freedom, nominal))
 
     def p(self, t: float, freedom: float, differing: int) -> float:

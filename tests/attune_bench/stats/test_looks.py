@@ -84,6 +84,7 @@ def test_few_people_and_equal_models_have_a_reason() -> None:
     early = table_of(2, 12).compare_all(looks=20, look=1).row(0, named=True)
     assert early["reason"] == "no minimum detectable effect with 12 people that differ"
     assert early["p"] >= 0.05
+    assert early["low"] < -50 < 50 < early["high"]
     rows = [
         (model, f"u{unit}", "points", float(unit + gap)) for model, gap in (("a", 0), ("b", 2)) for unit in range(12)
     ]

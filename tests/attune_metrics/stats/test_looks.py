@@ -1,12 +1,13 @@
 """Planned looks at growing data: published constants, p-values over all looks, and what looks cost."""
 
-from math import isnan, nan
+from math import erfc, isnan, nan, pi, sqrt, tan
 from statistics import NormalDist
 from typing import Any
 
 import pytest
 
 from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.looking import Looking
 from attune_metrics.stats.looks import critical_values, p_over_looks, plan_of_looks
 from attune_metrics.stats.power import effect_after_pilot, participants_after_pilot, participants_needed, planned_effect
 
@@ -46,6 +47,15 @@ def test_p_over_looks_is_alpha_at_the_critical_value() -> None:
                 p = 2 * NormalDist().cdf(-float(critical))
                 found = p_over_looks(p, look, looks, boundary=boundary)
                 assert found == pytest.approx(0.05, abs=1e-7)
+
+
+@pytest.mark.parametrize("look", [1, 2, 20])
+def test_intervals_reach_to_the_critical_value_however_far_out(look: int) -> None:
+    # With many degrees of freedom t is normal; of 20 looks the first has a tail of 1e-20.
+    critical = float(critical_values(20)[look - 1])
+    assert Looking(look, 20).factor(1e9) == pytest.approx(critical, rel=1e-6)
+    # With one degree of freedom t has Cauchy's distribution.
+    assert Looking(look, 20).factor(1) == pytest.approx(1 / tan(pi * erfc(critical / sqrt(2)) / 2), rel=1e-9)
 
 
 def test_p_over_looks_at_its_ends() -> None:
