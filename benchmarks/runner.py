@@ -110,7 +110,7 @@ def a_call(seen: list[Seen]) -> tuple[float, float]:
 
 def figures() -> list[Figure]:
     """Measure."""
-    gc.set_threshold(50_000, 20, 20)  # As the command line has it.
+    gc.set_threshold(400_000, 20, 20)  # As the command line has it.
     data = conversations(CONVERSATIONS, seed=1)
     with served(0.0) as url:
         run(data[:2], url)  # What is imported at the first call is no part of either.

@@ -314,15 +314,16 @@ def _notes(record: Record, wanted: re.Pattern[str]) -> Iterator[Any]:
     parts: list[Any] = [record]
     while parts:
         part = parts.pop()
-        if isinstance(part, Record):
+        if not isinstance(part, (dict, list, tuple)):  # in this order, as asking for a record takes longest
+            if not isinstance(part, Record):
+                continue
             part = vars(part) | part.model_extra if part.model_extra else vars(part)
         if isinstance(part, dict):
             for key in _matching(tuple(part), wanted):
                 yield part[key]
             part = part.values()
-        elif not isinstance(part, list | tuple):
-            continue
-        parts += [value for value in part if type(value) not in _WITHOUT_KEYS][::-1]
+        if not _WITHOUT_KEYS.issuperset(map(type, part)):
+            parts += [value for value in part if type(value) not in _WITHOUT_KEYS][::-1]
 
 
 @functools.lru_cache(maxsize=2**12)
