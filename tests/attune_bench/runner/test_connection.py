@@ -1,6 +1,10 @@
 """What a connection makes of the ways in which servers answer."""
 
 import asyncio
+import shutil
+import subprocess
+from pathlib import Path
+from ssl import PROTOCOL_TLS_SERVER, SSLContext, create_default_context
 
 import httpcore2
 import httpx2
@@ -10,10 +14,21 @@ from model_server import reply
 from attune_bench.runner.connection import Connection
 
 YES = reply("200 OK", "Yes.")
+OPENSSL = shutil.which("openssl") or ""
 
 
-def ask(answer: bytes, *, content: bytes = b"{}", ends: bool = False) -> tuple[list[tuple[int, str]], int]:
-    """Make two requests in turn; return status and text of each response, and how many connections they took."""
+def ask(
+    answer: bytes,
+    *,
+    content: bytes = b"{}",
+    ends: bool = False,
+    secure: tuple[Path, Path] | None = None,
+    context: SSLContext | None = None,
+) -> tuple[list[tuple[int, str]], int]:
+    """Make two requests in turn; return status and text of each response, and how many connections they took.
+
+    Where a certificate and its key are given, the connections are secure.
+    """
     connections = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -32,9 +47,13 @@ def ask(answer: bytes, *, content: bytes = b"{}", ends: bool = False) -> tuple[l
             writer.close()
 
     async def each() -> list[tuple[int, str]]:
-        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-            async with httpx2.AsyncClient(transport=Connection(url, httpx2.create_ssl_context())) as http:
+        own = None
+        if secure is not None:
+            own = SSLContext(PROTOCOL_TLS_SERVER)
+            own.load_cert_chain(*secure)
+        async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=own) as server:
+            url = f"http{'s' * (own is not None)}://localhost:{server.sockets[0].getsockname()[1]}/"
+            async with httpx2.AsyncClient(transport=Connection(url, context or create_default_context())) as http:
                 found = [await http.post(url, content=content) for _ in range(2)]
                 return [(one.status_code, one.text) for one in found]
 
@@ -68,3 +87,16 @@ def test_no_answer_of_the_protocol(answer: bytes) -> None:
 
 def test_a_request_that_is_larger_than_what_is_sent_at_once() -> None:
     assert ask(YES, content=bytes(5_000_000)) == ([(200, "Yes.")] * 2, 1)
+
+
+@pytest.mark.skipif(not OPENSSL, reason="makes a certificate with openssl")
+def test_a_secure_connection(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=localhost"
+    files = ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([OPENSSL, *made.split(), *files], check=True, capture_output=True)
+    trusting = create_default_context(cafile=certificate)
+    assert ask(YES, secure=(certificate, key), context=trusting) == ([(200, "Yes.")] * 2, 1)
+    assert ask(YES, secure=(certificate, key), context=trusting, ends=True) == ([(200, "Yes.")] * 2, 2)
+    with pytest.raises(httpcore2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        ask(YES, secure=(certificate, key))
