@@ -273,12 +273,15 @@ def test_a_worker_imports_no_frames() -> None:
 def test_scores_in_json_need_no_frames(
     sources: tuple[Path, list[Path]], tmp_path: Path, name: str, imported: str
 ) -> None:
-    data, results = map(str, (sources[0], sources[1][1]))
-    words = ["score", "--results", results, "--data", data, "--output", str(tmp_path / name)]
+    data, results = sources
+    of_results = [word for source in results for word in ("--results", str(source))]
+    words = ["score", *of_results, "--data", str(data), "--output", str(tmp_path / name)]
     code = (
         "import sys; from attune_bench.cli.verbs import app; app(sys.argv[1:], standalone_mode=False);"
         "print(sorted({'numpy', 'polars'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == imported
-    assert (tmp_path / name).is_file()
+    # From frames the same bytes are written.
+    score(load(data), reduce(or_, map(load_runs, results))).write(tmp_path / f"frames-{name}")
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"frames-{name}").read_bytes()
