@@ -439,7 +439,8 @@ class Client:
         url = f"{endpoint.url}/chat/completions"
 
         def connect() -> httpx2.AsyncClient:
-            # A connection each, as a pool of several looks at all of them, twice for each request.
+            # A client for each connection: a proxy needs the pool of `httpx2`, which examines all that it has twice for
+            # each request.
             return httpx2.AsyncClient(
                 headers={"Content-Type": "application/json", "Accept-Encoding": "identity", **dict(endpoint.headers)},
                 timeout=httpx2.Timeout(None, connect=self._options.call_timeout),  # A try has a timeout of its own.

@@ -576,7 +576,7 @@ def _refuse(
 
 
 def quantile_of_sorted(values: Floats, level: float) -> float:
-    """Return `numpy.quantile` of sorted values, which takes a hundred times as long to find one place among them.
+    """Return the same as `numpy.quantile`, which would search, of values that are sorted.
 
     Examples
     --------

@@ -132,7 +132,7 @@ _IN_CACHE = 2**17  # numbers that fit into a processor's cache
 _ONE_THREAD = 2**18  # multiplications in one product
 
 
-_ROWS = 32  # of a product's part at least
+_ROWS = 32  # the fewest rows of a part of a product
 
 
 @dataclass(frozen=True, eq=False, slots=True)
