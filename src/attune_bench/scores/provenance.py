@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from attune_bench.scores.parts import GroupSettings
@@ -142,6 +143,18 @@ def people_among(models: Iterable[str]) -> list[str]:
     return [model for model in models if kind_of_group(model) == "person"]
 
 
+def plain_setting(value: Any) -> str | int | float | None:
+    """Return a value as a setting can be: a text or a finite number; anything else as its text.
+
+    Examples
+    --------
+    >>> [plain_setting(value) for value in (0.5, float("nan"), [1, 2])]
+    [0.5, 'nan', '[1, 2]']
+    """
+    is_plain = value is None or (isfinite(value) if isinstance(value, float) else isinstance(value, str | int))
+    return value if is_plain else str(value)
+
+
 def setting_text(value: str | float | None) -> str:
     """Return the value of a setting as a text; a hash is cut to 12 digits.
 
@@ -233,7 +246,7 @@ def _values_of(settings: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ..
     found: dict[str, set[Any]] = {}
     for one in settings:
         for name, value in one.items():
-            found.setdefault(name, set()).add(value)
+            found.setdefault(name, set()).add(plain_setting(value))
     for name in SENT_WHERE_SET.keys() & found:
         found[name].update(one.get(name, SENT_WHERE_SET[name][1]) for one in settings)
     return {

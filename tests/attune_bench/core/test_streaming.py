@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import reduce
+from math import inf, nan
 from operator import or_
 from pathlib import Path
 from time import sleep
@@ -17,7 +18,7 @@ from reading import wait_for
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.scores.provenance import digest
+from attune_bench.scores.provenance import digest, group_settings
 from attune_bench.scores.table import table_of
 from attune_bench.verbs.streaming import PackedRecords, Streamed, stream
 from attune_bench.verbs.workers import Workers
@@ -129,6 +130,15 @@ def test_a_source_without_any_result_is_as_in_loading(sources: tuple[Path, list[
     assert (len(found.results), found.results.found) == (0, loaded.found)
     both = streamed(data, [results[0], empty])
     assert len(both.results) == len(load_runs(results[0]))
+
+
+def test_a_setting_that_is_no_plain_value_is_recorded_as_a_text() -> None:
+    first, second, *_ = load_runs("demo")
+    runs = [first.model_copy(update={"temperature": nan}), second.model_copy(update={"temperature": -inf})]
+    [settings] = score(load("demo"), runs).provenance.settings
+    assert settings.settings["temperature"] == ("-inf", "nan")
+    [settings] = group_settings([("vendor/model", None, {"seed": [1], "simulator_temperature": nan})])
+    assert settings.settings == {"seed": ("[1]",), "simulator_temperature": ("nan",)}
 
 
 @pytest.mark.slow

@@ -24,7 +24,14 @@ from attune_bench.benchmarks.attunebench.other_similarity import (
     other_similarity,
 )
 from attune_bench.scores.parts import GroupSettings
-from attune_bench.scores.provenance import SENT_WHERE_SET, group_settings, of_server, sent_where_set, setting_text
+from attune_bench.scores.provenance import (
+    SENT_WHERE_SET,
+    group_settings,
+    of_server,
+    plain_setting,
+    sent_where_set,
+    setting_text,
+)
 from attune_data import Conversation, Run
 from attune_data.record import is_generated
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
@@ -81,13 +88,13 @@ def settings_of_run(run: Run) -> RecordedSettings:
     settings = {name: _value(given, name) for name in always}
     # A run without its last part was not asked for the PANAS, one without judgements has no judges.
     if "panas_strategy" in given:
-        settings["panas_strategy"] = _plain(given["panas_strategy"])
+        settings["panas_strategy"] = plain_setting(given["panas_strategy"])
     elif run.post_conversation is not None:
         settings["panas_strategy"] = run.post_conversation.panas_strategy
     if any(turn.em_draft_judge_scores.model_fields_set or turn.em_draft_binary_assessment for turn in run.turns):
         listed = given.get("judge_models")
         settings["judges"] = _joined(map(str, listed)) if isinstance(listed, list) and listed else None
-    settings |= {name: _plain(given.get(name)) for name in ("provider", "max_tokens", "seed")}
+    settings |= {name: plain_setting(given.get(name)) for name in ("provider", "max_tokens", "seed")}
     if of_server(given, "max_tokens"):
         del settings["max_tokens"]  # It is the limit of tokens below, which counts.
     settings |= sent_where_set(given)
@@ -145,12 +152,7 @@ def _judged_otherwise(given: Mapping[str, Any]) -> str:
 def _value(given: Mapping[str, Any], name: str) -> str | int | float | None:
     """Return a setting; a temperature that is null was left to the server."""
     left = name == "temperature" and of_server(given, name)
-    return "of the server" if left else _plain(given.get(name))
-
-
-def _plain(value: Any) -> str | int | float | None:
-    """Return a value as a setting can be: a text or a number; anything else as its text."""
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+    return "of the server" if left else plain_setting(given.get(name))
 
 
 Batch = dict[str, list[Any]]
