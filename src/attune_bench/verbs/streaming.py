@@ -97,7 +97,7 @@ class Part:
     """What was found in some documents: of each its name, its issues, and its record without the content, if any.
 
     `own` counts the documents of the kind of results, `scored` has the columns of the scores of the records, `about`
-    what scores keep of the data that the records are of.
+    what scores keep of the data that the records are of, where no part before said so.
     """
 
     read: list[tuple[str, list[Issue], Record | None]]
@@ -135,7 +135,9 @@ class PartScorer:
         place, documents = found
         part = self.read(documents)
         scored = zip(part.scored["unit"], part.scored["problem"], strict=True)
-        part = replace(part, about={unit: self.scorer.about(unit) for unit, problem in scored if problem is None})
+        known = self.scorer.known.keys()  # what an earlier part of this process said
+        units = [unit for unit, problem in scored if problem is None and unit not in known]
+        part = replace(part, about={unit: self.scorer.about(unit) for unit in units})
         if self._packs:
             part.scored["detail"] = [text and zlib.compress(text.encode(), 1) for text in part.scored["detail"]]
         return place, part
