@@ -132,5 +132,8 @@ class _Stream(httpcore2.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        # A connection that is idle can be read from only where the server has ended it.
-        return self._reader.at_eof() or self._writer.is_closing() if info == "is_readable" else None
+        if info != "is_readable":
+            return None
+        # It is asked of an idle connection: what the server has sent since the last answer is no answer to a request.
+        unread = self._reader._buffer  # type: ignore[attr-defined]
+        return bool(unread) or self._reader.at_eof() or self._writer.is_closing()

@@ -89,6 +89,31 @@ def test_a_request_that_is_larger_than_what_is_sent_at_once() -> None:
     assert ask(YES, content=bytes(5_000_000)) == ([(200, "Yes.")] * 2, 1)
 
 
+def test_what_comes_after_an_answer_is_not_the_next_answer() -> None:
+    told = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"{}")
+        writer.write(YES)
+        if not told.is_set():
+            await asyncio.sleep(0.02)
+            writer.write(reply("408 Request Timeout", "Late.", "Connection: close"))
+            await writer.drain()
+            told.set()
+        writer.close()
+
+    async def each() -> list[str]:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+            async with httpx2.AsyncClient(transport=Connection(url, create_default_context())) as http:
+                first = await http.post(url, content=b"{}")
+                await told.wait()
+                await asyncio.sleep(0.05)  # until it has come
+                return [first.text, (await http.post(url, content=b"{}")).text]
+
+    assert asyncio.run(each()) == ["Yes.", "Yes."]
+
+
 @pytest.mark.skipif(not OPENSSL, reason="makes a certificate with openssl")
 def test_a_secure_connection(tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
