@@ -88,7 +88,7 @@ class _Network(httpcore2.AsyncNetworkBackend):
                 streams = await asyncio.open_connection(host, port, happy_eyeballs_delay=_NEXT_ADDRESS)
         except TimeoutError as error:
             raise httpcore2.ConnectTimeout from error
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # a UnicodeError where a part of the host's name is empty or too long
             raise httpcore2.ConnectError(str(error)) from error
         return _Stream(*streams)
 

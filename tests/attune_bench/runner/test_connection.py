@@ -114,6 +114,16 @@ def test_what_comes_after_an_answer_is_not_the_next_answer() -> None:
     assert asyncio.run(each()) == ["Yes.", "Yes."]
 
 
+@pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".invalid"])
+def test_a_name_that_no_host_can_have(host: str) -> None:
+    async def each() -> None:
+        async with httpx2.AsyncClient(transport=Connection(f"http://{host}/", create_default_context())) as http:
+            await http.get(f"http://{host}/")
+
+    with pytest.raises(httpcore2.ConnectError):
+        asyncio.run(each())
+
+
 @pytest.mark.skipif(not OPENSSL, reason="makes a certificate with openssl")
 def test_a_secure_connection(tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
