@@ -25,6 +25,7 @@ from attune_bench.runner.calls import (
     Decoding,
     Endpoint,
     FinishReason,
+    ProviderError,
     Response,
     json_bytes,
 )
@@ -452,7 +453,14 @@ class Client:
             )
 
         self._connect = connect
-        self._idle = [self._connect()]  # One at once: a proxy that cannot be used is an error before any call.
+        try:
+            self._idle = [self._connect()]  # One at once: a proxy that cannot be used is an error before any call.
+        except (ImportError, ValueError):
+            # Without what httpx2 says, as the address of a proxy may contain a password.
+            raise ProviderError(
+                "the proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used; expected http://HOST:PORT"
+                " (socks5://HOST:PORT needs the package socksio)"
+            ) from None
         self._errors = (httpx2.HTTPError, *ERRORS)
         self._url = httpx2.URL(url)
         # The query may contain a secret; as a part of the URL it would be in httpx2's log.

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from model_server import Json, ModelServer, answer_to, reply, said
 
 from attune_bench.runner import Call, CallFailedError, Endpoint, RunOptions, client
-from attune_bench.runner.calls import Decoding, Response
+from attune_bench.runner.calls import Decoding, ProviderError, Response
 from attune_bench.runner.client import Client
 
 BUSY = reply("429 Too Many Requests", "")
@@ -140,6 +141,18 @@ def test_a_connection_that_the_server_ended_is_not_used_again(waits: list[float]
 
     asyncio.run(each())
     assert (asked, waits) == (3, [])
+
+
+@pytest.mark.parametrize("proxy", ["socks5://ann:secret@127.0.0.1:1", "gopher://ann:secret@127.0.0.1:1"])
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    server = Endpoint("openai-compatible", "https://models.example/v1")
+    with pytest.raises(ProviderError, match=r"^the proxy in HTTPS_PROXY.*expected http://HOST:PORT") as raised:
+        Client(server)
+    assert "secret" not in str(raised.value)
+    assert raised.value.__suppress_context__
 
 
 def test_a_proxy_is_not_asked_for_a_server_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
