@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.scores.benchmark import TEXT_COLUMNS, Benchmark
+from attune_bench.scores.parts import ScoredRow
 from attune_bench.verbs.streaming import PackedRecords, PartScorer, pack
 from attune_data.collection import Kind
 from attune_data.io.sources import Source, row_document
@@ -217,7 +218,7 @@ def scores_of(
         raise MetricInputError(f"the table lacks the columns {listed(sorted(missing), 5)}; did score_batch make it?")
     _check_same(scored, scorer, _options_text(chosen, options))
     columns = {name: scored[name].to_pylist() for name in names}
-    rows: dict[int, tuple[dict[str, list[Any]], int]] = {}
+    rows: dict[int, ScoredRow] = {}
 
     def found() -> Iterator[tuple[Record, str]]:
         read = zip(scored["record"].to_pylist(), scored["file"].to_pylist(), strict=True)

@@ -16,10 +16,10 @@ _NEXT_ADDRESS = 0.25  # seconds after which another address of a host is tried t
 
 
 class Connection(httpx2.AsyncBaseTransport):
-    """A transport of one connection, for one request at a time; a request has no timeout but that of connecting.
+    """A transport of one connection, for one request at a time; of the timeouts of a request, ``connect`` alone counts.
 
-    The transport that `httpx2` has takes half of the time of a request for more than that: its pool examines its
-    connections before and after each, and it serves several kinds of event loops.
+    The transport of `httpx2` takes twice the processor time: the pool examines its connections before and after each
+    request, and anyio serves several kinds of event loops.
 
     Parameters
     ----------

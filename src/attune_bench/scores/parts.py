@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum, sqrt
 from statistics import fmean
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
@@ -29,6 +29,10 @@ UNIT_KEYS = ("unit", "cluster")
 
 CHANCE = "chance."
 """How columns of `ScoreTable.units` begin that have what random answers score on average, by metric."""
+
+
+ScoredRow: TypeAlias = tuple[Mapping[str, Sequence[Any]], int]
+"""Where a result is scored: columns of scored results, see `attune_bench.scores.benchmark.Streaming`, and its row."""
 
 
 class GroupSettings(BaseModel):

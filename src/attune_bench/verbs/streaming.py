@@ -9,11 +9,11 @@ from functools import reduce
 from itertools import count, groupby
 from operator import itemgetter, or_
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.scores.benchmark import Benchmark, Streaming
-from attune_bench.scores.parts import ScoreLists
+from attune_bench.scores.parts import ScoredRow, ScoreLists
 from attune_bench.scores.provenance import digest, result_digests
 from attune_bench.verbs.workers import Workers, processors
 from attune_data.collection import Collection, Kind
@@ -34,7 +34,6 @@ _WORTH_PACKING = 2**28
 """Details of so many bytes of results would be most of the memory; of fewer, packing them costs more than it saves."""
 
 Progress = Callable[[int], object]
-Scored: TypeAlias = tuple[Mapping[str, Sequence[Any]], int]
 
 
 class PackedRecords(Mapping[str, Any]):
@@ -171,7 +170,7 @@ class PartScorer:
             return None
         return self._data.digest(unit) if isinstance(self._data, PackedRecords) else digest(self._data[unit]).hex()
 
-    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> ScoreLists:
+    def join(self, results: Collection[Any], scored: Mapping[int, ScoredRow]) -> ScoreLists:
         """Return the scores of the results that count; `scored` has the columns of each and its row, by its `id`."""
         rows = [scored[id(record)] for record in results]
         joined: ScoreLists = resolve(self._join)(self.scorer, results, rows, self.digest)
@@ -241,7 +240,7 @@ def stream(
         # A data set elsewhere is of any size.
         arguments = (benchmark, packed, options, not 0 < size < _WORTH_PACKING)
         work = part_scorer(*arguments)
-        scored: dict[int, Scored] = {}
+        scored: dict[int, ScoredRow] = {}
         parts = workers.map(work, arguments, _tasks(kind, results, progress[1]))
         made = [_collected(results[place], kind, found, scored, work) for place, found in groupby(parts, itemgetter(0))]
     joined = reduce(or_, made)
@@ -311,7 +310,7 @@ def _collected(
     source: Source,
     kind: Kind[Any, Any],
     parts: Iterable[tuple[int, Part]],
-    scored: dict[int, Scored],
+    scored: dict[int, ScoredRow],
     work: PartScorer,
 ) -> Collection[Any]:
     """Return the collection of the results that a source keeps; add where each is scored, by its `id`."""

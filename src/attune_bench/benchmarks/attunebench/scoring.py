@@ -27,7 +27,7 @@ from attune_bench.benchmarks.attunebench.run_scorer import (
     settings_of_groups,
 )
 from attune_bench.scores.codebook import codebook_hash
-from attune_bench.scores.parts import CHANCE, KEYS, REPEAT, Provenance, ScoreLists
+from attune_bench.scores.parts import CHANCE, KEYS, REPEAT, Provenance, ScoredRow, ScoreLists
 from attune_bench.scores.provenance import digest, hash_of, result_digests
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
@@ -94,8 +94,8 @@ def scores_of(
         where = f"conversation {unit!r}, model {model!r}, mode {mode!r}"
         raise MetricInputError(f"two records of {where}; leave one of them out")
     others = tuple(dict.fromkeys(name for record in records for name in record if is_of_similarity(name)))
-    named = zip(*keys, strict=True) if keys else ((), (), ())
-    values = dict(zip(KEYS, named, strict=True)) | {REPEAT: ["1"] * len(keys)} | columns_of(records, others)
+    named = {name: [key[place] for key in keys] for place, name in enumerate(KEYS)}
+    values = named | {REPEAT: ["1"] * len(keys)} | columns_of(records, others)
     texts = [to_json(record, inf_nan_mode="constants").decode() for record in records]
     return table_of(_scores_from(values, texts, _participants(records), provenance, chance or {}, others))
 
@@ -209,7 +209,7 @@ def score(
     known = {one.id: one for one in reversed(list(conversations))}
     scorer = RunScorer(known, protocol=protocol, similarity=similarity)
     given = list(runs)
-    scored: list[Row] = []
+    scored: list[ScoredRow] = []
     for start in range(0, len(given), _BATCH):
         part = given[start : start + _BATCH]
         with gc_paused():
@@ -226,11 +226,9 @@ def row(run: Run) -> tuple[str, str, str]:
     return run.em_model, run.mode, run.conversation_id
 
 
-Row = tuple[Mapping[str, Sequence[Any]], int]
-"""Columns as `RunScorer.score` returns them, and the number of a row in them."""
-
-
-def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[Row], digest_of: Callable[[str], str]) -> ScoreLists:
+def join(
+    scorer: RunScorer, runs: Sequence[Run], scored: Sequence[ScoredRow], digest_of: Callable[[str], str]
+) -> ScoreLists:
     """Return the scores of runs from their batches.
 
     Parameters
@@ -239,14 +237,14 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[Row], digest_o
         What scored them.
     runs : sequence of Run
         The runs that count, at least what tells one from another.
-    scored : sequence of Row
+    scored : sequence of ScoredRow
         Where each run is scored.
     digest_of : callable
         Returns the hash of the conversation of an id, as hexadecimal digits.
     """
     files = runs.files if isinstance(runs, Collection) else {}
     seen: set[tuple[str, str, str, int]] = set()
-    counting: list[Row] = []
+    counting: list[ScoredRow] = []
     repeats: list[str] = []
     issues: list[Issue] = []
     for run, (columns, row) in zip(runs, scored, strict=True):
@@ -290,5 +288,5 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[Row], digest_o
     )
 
 
-def _column(name: str, rows: Iterable[Row]) -> list[Any]:
+def _column(name: str, rows: Iterable[ScoredRow]) -> list[Any]:
     return [columns[name][row] for columns, row in rows]
