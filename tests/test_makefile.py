@@ -50,16 +50,18 @@ def test_the_build_refuses_an_older_python(monkeypatch: pytest.MonkeyPatch) -> N
     interface = ModuleType("interface")
     interface.MetadataHookInterface = object  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", interface)
-    spec = importlib.util.spec_from_file_location("old_python", hook)
+    spec = importlib.util.spec_from_file_location("package_metadata", hook)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.OldPython().update(project["project"])
+    build = module.PackageMetadata()
+    build.root = ROOT
+    build.update(project["project"] | {"version": "0"})
     monkeypatch.setattr(sys, "version_info", (3, 10, 13, "final", 0))
     monkeypatch.setattr(sys, "version", "3.10.13 (main)")
     with pytest.raises(SystemExit) as stopped:
-        module.OldPython().update(project["project"])
+        build.update(project["project"])
     assert stopped.value.code == (
         "attune-bench needs Python 3.11 or newer, and this is Python 3.10.13: make an environment with a newer one, "
         "such as python3.11 -m venv .venv"

@@ -125,6 +125,12 @@ def test_the_distribution_is_the_same_twice_small_and_has_no_tests(tmp_path: Pat
     with zipfile.ZipFile(wheel) as archive:
         tops = {name.partition("/")[0] for name in archive.namelist()}
         assert not [name for name in archive.namelist() if re.search(r"\.pyc$|(^|/)(tests?|synthetic|tools)/", name)]
+        about = archive.read(f"attune_bench-{__version__}.dist-info/METADATA").decode()
+    # The package index shows this text without the files of the repository.
+    addresses = re.findall(r"\]\(([^)]*)\)", about)
+    assert f"{PROJECT['urls']['Homepage']}/raw/v{__version__}/pictures/report.png" in addresses
+    assert f"{PROJECT['urls']['Homepage']}/blob/v{__version__}/docs/start.md" in addresses
+    assert all(address.startswith("https://") for address in addresses)
     packages = {"attune_metrics", "attune_data", "attune_bench", "attune_eibench"}
     assert tops == packages | {f"attune_bench-{__version__}.dist-info"}
     with tarfile.open(sdist) as archive:
