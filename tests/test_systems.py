@@ -1,6 +1,7 @@
 """What docs/install.md says of Windows and macOS, by simulation: the branches that Linux does not take."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,13 @@ def test_every_text_file_is_opened_with_its_encoding() -> None:
     command = [sys.executable, "-m", "ruff", "check", "--preview", "--select", "PLW1514", "src", "tests", "tools"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_files_are_written_as_bytes() -> None:
+    # As text they would have other line ends on Windows, and without an encoding other letters.
+    lines = [line for path in (ROOT / "src").rglob("*.py") for line in path.read_text(encoding="utf-8").splitlines()]
+    code = [line for line in lines if not re.match(r" *(>>>|\.\.\.) ", line)]
+    assert [line for line in code if re.search(r'(?<!formatter)\.write_text\(|open\([^)]*"[wax]t?"', line)] == []
 
 
 def test_windows_locks_the_first_byte_of_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -56,12 +56,12 @@ def write_task(job: RateJob, folder: Path, *, people: int) -> None:
         "items": [asdict(item) | {"talk": []} for item in job.items],
     }
     with whole_folder(folder) as made:
-        (made / KEY).write_text(json.dumps(key, ensure_ascii=False, indent=1, default=str), encoding="utf-8")
+        (made / KEY).write_bytes(json.dumps(key, ensure_ascii=False, indent=1, default=str).encode())
         (made / TASK / "data").mkdir(parents=True)
         # JSON is YAML.
-        (made / TASK / "config.yaml").write_text(json.dumps(_config(job, screens, texts, people), indent=1))
+        (made / TASK / "config.yaml").write_bytes(json.dumps(_config(job, screens, texts, people), indent=1).encode())
         lines = (json.dumps(_shown(screen), ensure_ascii=False) for screen in screens)
-        (made / TASK / "data" / "items.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+        (made / TASK / "data" / "items.jsonl").write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
 def _config(job: RateJob, screens: Sequence[Screen], texts: Texts, people: int) -> dict[str, Any]:

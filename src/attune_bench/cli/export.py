@@ -307,8 +307,8 @@ def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: A
         with mistakes():
             content = leaderboard_content(boards, small_cells=small_cells, **sampling_of(given))
         page, numbers = leaderboard_page(content), json.dumps(content, separators=(",", ":"))
-        (folder / "index.html").write_text(page, encoding="utf-8")
-        (folder / "board.json").write_text(f"{numbers}\n", encoding="utf-8")
+        (folder / "index.html").write_bytes(page.encode())
+        (folder / "board.json").write_bytes(f"{numbers}\n".encode())
     rows = sum(len(board.table.groups) for board in boards)
     emit(f"{output / 'index.html'}: {plural(rows, 'row')} on {plural(len(boards), 'board')}, opens in any browser")
 

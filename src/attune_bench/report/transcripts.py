@@ -105,7 +105,7 @@ class TranscriptFolder:
         self.check(parent)
         with whole_folder(parent / self.name, replace=True) as made:
             for name, text in self.files.items():
-                (made / name).write_text(text, encoding="utf-8")
+                (made / name).write_bytes(text.encode())
 
 
 _TITLE = "Transcripts"

@@ -549,7 +549,7 @@ def demo(output: Path | None, port: int) -> None:
         ):
             text = text.replace(said, in_demo)
         study = folder / EXAMPLE.name
-        study.write_text(text, encoding="utf-8")
+        study.write_bytes(text.encode())
         with mistakes():
             store, job, links = begin_study(study, folder / "study.db", people=2)
         emit("A stand-in answers in place of a model, from a few sentences: this shows how a study runs, not a model.")
