@@ -2,9 +2,11 @@
 
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 import click
@@ -17,12 +19,18 @@ from attune_bench.cli import app
 from attune_bench.leaderboard import boards
 from attune_bench.runner.batch import Manifest
 from attune_bench.scores import files
+from attune_data.record import HASH_VERSION
 from attune_data.references import resolve
-from attune_metrics import CATALOG
+from attune_metrics import CATALOG, stats
 from attune_metrics.signature import Signature
 
 SURFACE = Path(__file__).parents[1] / "public_surface.txt"
 _PACKAGES = ("attune_data", "attune_metrics", "attune_bench")
+_BELOW = (
+    "attune_data.testing",
+    "attune_metrics.testing",
+    *(one.name for one in iter_modules(stats.__path__, "attune_metrics.stats.")),
+)
 _PLAIN = (str, int, float, tuple, type(None))
 _ROOT = Path(__file__).parents[2]
 
@@ -41,13 +49,21 @@ def surface() -> str:
 
 
 def _names() -> Iterator[str]:
-    """Yield each name that a package exports, with its parameters, and the public names of classes."""
+    """Yield what packages export, then what modules define below the roots that keep their names as long."""
     for package in map(importlib.import_module, _PACKAGES):
-        for name in sorted(package.__all__):
-            value, full = getattr(package, name), f"{package.__name__}.{name}"
-            yield f"{full}{_parameters(value)}"
-            if inspect.isclass(value) and not issubclass(value, BaseException):
-                yield from (f"{full}.{member}" for member in _members(value))
+        yield from _described(package, package.__all__)
+    for module in map(importlib.import_module, _BELOW):
+        defined = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
+        yield from _described(module, (name for name in defined if name[0] != "_" and callable(vars(module)[name])))
+
+
+def _described(module: ModuleType, names: Iterable[str]) -> Iterator[str]:
+    """Yield each name with its parameters, and the public names of classes."""
+    for name in sorted(names):
+        value, full = getattr(module, name), f"{module.__name__}.{name}"
+        yield f"{full}{_parameters(value)}"
+        if inspect.isclass(value) and not issubclass(value, BaseException):
+            yield from (f"{full}.{member}" for member in _members(value))
 
 
 def _members(of: type) -> Iterator[str]:
@@ -63,7 +79,7 @@ def _members(of: type) -> Iterator[str]:
 def _parameters(value: Any) -> str:
     """Return the parameters of a function or class, without types, which mypy checks; a record's are its fields."""
     called = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-    is_record = inspect.isclass(called) and issubclass(called, BaseModel | BaseException)
+    is_record = inspect.isclass(called) and issubclass(called, BaseModel | BaseException | dict)
     is_called = inspect.isfunction(called) or inspect.isclass(called) or callable(getattr(called, "__wrapped__", None))
     if is_record or not is_called:
         return ""
@@ -104,12 +120,13 @@ def _commands(command: click.Command, path: str) -> Iterator[str]:
 
 
 def _files() -> Iterator[str]:
-    """Yield each format of files with its version, and the versions of prompts; fields are in docs/schemas."""
+    """Yield each format of files with its version, and those of hashes and prompts; fields are in docs/schemas."""
     yield from (f"docs/schemas/{path.name}" for path in sorted((_ROOT / "docs" / "schemas").iterdir()))
     yield f"scores.parquet: formats {files._FORMAT}, {files._WITH_REPEATS}"
     yield f"board.json: format {boards.FORMAT}"
     yield f"files of calls, manifest: format {Manifest.model_fields['format'].default}"
     yield f"database of a study: version {store.VERSION}"
+    yield f"hashes of data and results: v{HASH_VERSION}-"
     yield from (f"prompts: {name}" for name in sorted(path.stem for path in (_ROOT / "src").rglob("prompts/*.toml")))
 
 
