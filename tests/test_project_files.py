@@ -58,6 +58,12 @@ def test_every_python_is_tested_that_the_package_names() -> None:
     assert list(later) == named[1:]
 
 
+def test_the_page_of_the_installation_has_every_extra() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| `([\w-]+)` \|", page.partition("## Extras")[2].partition("\n## ")[0], re.MULTILINE)
+    assert sorted(table) == sorted(PROJECT["optional-dependencies"])
+
+
 def test_the_recipe_for_conda_says_what_pyproject_says() -> None:
     recipe = _yaml("conda/recipe.yaml")
     assert recipe["context"]["version"] == __version__
