@@ -311,13 +311,18 @@ def _of_pairs(scores: ScoreTable, pairs: pl.DataFrame, shares: Sequence[str]) ->
 
     `pairs` has ``pair``, a number, ``condition``, ``unit`` and a column of true and false for each share.
     """
-    clusters = scores.units.select("unit", pl.coalesce("cluster", "unit").alias("cluster"))
-    named = pairs.with_columns(pl.lit(_ALL).alias("model"), pl.col("pair").cast(pl.String)).join(clusters, on="unit")
+    of_pairs = pairs.with_columns(pl.lit(_ALL).alias("model"), pl.col("pair").cast(pl.String))
+    named = of_pairs.join(_clusters(scores), on="unit")
     units = named.select(unit="pair", cluster="cluster")
     values = named.select("model", "condition", unit="pair", **{name: pl.col(name).cast(pl.Float64) for name in shares})
     table = _table(scores, values.to_dicts(), "share", shares)
     provenance = table.provenance.model_copy(update={"unit": "pair", "cluster": scores.provenance.cluster})
     return replace(table, units=units, provenance=provenance)
+
+
+def _clusters(scores: ScoreTable) -> pl.DataFrame:
+    """Return each unit and its cluster as texts, as comparisons name them."""
+    return scores.units.cast({"unit": pl.String}).select("unit", pl.coalesce("cluster", "unit").alias("cluster"))
 
 
 JUDGES = columns(
@@ -498,7 +503,7 @@ def next_pairs(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.Da
     """
     chosen = AnalysisOptions(**options)
     rows: list[tuple[Any, ...]] = []
-    clusters = scores.units.select("unit", pl.coalesce("cluster", "unit").alias("cluster"))
+    clusters = _clusters(scores)
     for condition, part in _parts(scores):
         met = part.group_by(pl.concat_list("a", "b").list.sort().alias("pair")).agg("unit")
         compared = {tuple(pair): units for pair, units in met.iter_rows()}

@@ -101,7 +101,7 @@ def check_scores(table: ScoreTable) -> None:
 
 def _check_keys(rows: pl.DataFrame, keys: tuple[str, ...], what: str) -> None:
     for key in dict.fromkeys((*keys, *(name for name in ("cluster",) if name in rows.columns))):
-        if rows.schema[key] not in (pl.String, pl.Null):
+        if rows.schema[key] not in (pl.Categorical if key == "unit" else pl.String, pl.Null):
             raise MetricInputError(f"{key} is of type {rows.schema[key]}; expected text")
         if key not in {"condition", "cluster", REPEAT} and rows[key].null_count():
             raise MetricInputError(f"{key} is empty in row {rows[key].is_null().arg_true()[0] + 1}")
@@ -245,7 +245,7 @@ def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
         "choices": choices,
         "traits": traits,
     }
-    write_whole(target, [parquet_bytes(frame, metadata={KEY: json.dumps(about)})])
+    write_whole(target, [parquet_bytes(frame.cast({"unit": pl.String}), metadata={KEY: json.dumps(about)})])
 
 
 def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:

@@ -730,7 +730,7 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
     """
     rows = table.values if models is None else table.values.filter(pl.col("model").is_in(list(models)))
     sharing = rows.group_by("condition", "unit").agg(pl.col("model").n_unique())
-    examples = rows.group_by("condition", "model").agg(pl.col("unit").min()).sort("condition", "model")
+    examples = rows.group_by("condition", "model").agg(pl.col("unit").cast(pl.String).min()).sort("condition", "model")
     together = examples.filter(pl.len().over("condition") > 1)
     if together.is_empty() or (sharing["model"] > 1).any():
         return

@@ -319,6 +319,16 @@ def test_the_function_of_a_metric_does_not_count() -> None:
     assert deepcopy(scores) == scores
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_units_are_categories_in_scores_and_texts_elsewhere(name: str, tmp_path: Path) -> None:
+    scores = scores_named(name)
+    frames = [scores.values, scores.units, scores.variants, scores.repeats]
+    assert {frame.schema["unit"] for frame in frames if frame is not None} == {pl.Categorical()}
+    assert scores.to_polars().schema["unit"] == pl.String
+    scores.write(tmp_path / "scores.parquet")
+    assert pl.read_parquet_schema(tmp_path / "scores.parquet")["unit"] == pl.String
+
+
 # The rows of the long table.
 
 
