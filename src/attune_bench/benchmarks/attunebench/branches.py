@@ -108,20 +108,18 @@ def branches(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.Data
         ]:
             for group, row in enumerate(_rows(series, draws, names, values)):
                 found[group, branch, part] = row
+    of_people: dict[tuple[str | None, str, str], list[float]] = {}
+    for (group, branch, part), row in found.items():
+        model, condition = series.groups[group]
+        if kind_of_group(model) == "person" and row["low"] is not None:
+            of_people.setdefault((condition, branch, part), []).append(row["share"])
     rows: list[dict[str, Any]] = []
     for group, (model, condition) in enumerate(series.groups):
         for branch, metrics in METRICS_OF_BRANCHES.items():
             for part in (WHOLE, *metrics):
-                people = [
-                    row["share"]
-                    for (place, *of), row in found.items()
-                    if of == [branch, part]
-                    and series.groups[place][1] == condition
-                    and kind_of_group(series.groups[place][0]) == "person"
-                    and row["low"] is not None
-                ]
                 identity = {"model": model, "condition": condition, "branch": branch, "part": part}
-                rows.append({**identity, **found[group, branch, part], "ceiling": max(people, default=None)})
+                ceiling = max(of_people.get((condition, branch, part), ()), default=None)
+                rows.append({**identity, **found[group, branch, part], "ceiling": ceiling})
     return build_frame(BRANCH_PROFILES, [{name: row[name] for name in BRANCH_PROFILES} for row in rows])
 
 
