@@ -77,7 +77,7 @@ class Rated(NamedTuple):
 @cache
 def rated() -> dict[str, Rated]:
     """Return the ratings of each attribute, of the answers that all raters rated."""
-    table = scores().values.with_columns(pl.col("unit").cast(pl.Int64))
+    table = scores().values.with_columns(pl.col("unit").cast(pl.String).cast(pl.Int64))
     found = {}
     for attribute in ATTRIBUTES:
         wide = table.pivot("condition", index=["model", "unit"], values=attribute).sort("model", "unit")

@@ -204,9 +204,9 @@ class ScoreTable(Grouped):
     ----------
     values : polars.DataFrame
         A row a model, condition and unit: ``model, condition, unit``, then a column of floats for each term.
-        ``condition`` is null where there is none; other columns count, such as ``coverage.<task>.present``. Here and in
-        the other frames ``unit`` is categorical, whatever it was given as text; to join it with texts, cast one of the
-        two.
+        ``condition`` is null where there is none; other columns count, such as ``coverage.<task>.present``. ``unit``
+        here and in the other frames is `polars.Categorical`, made so where it was given as text: cast it to
+        `polars.String` to join it with texts, to take it apart or to read it as a number.
     units : polars.DataFrame
         A row a unit: ``unit, cluster``, then its traits, and as ``chance.<metric>`` what random answers to it score on
         average, null where the metric is undefined. A unit without a cluster is a cluster of its own.
@@ -233,10 +233,10 @@ class ScoreTable(Grouped):
     repeats: pl.DataFrame | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        # Texts of 2 million rows take 100 to 200 MB, their categories 8.
+        # Names of 2 million rows take 100 MB as texts and 8 as categories.
         for name in ("values", "units", "variants", "repeats"):
             frame = getattr(self, name)
-            if frame is not None and frame.schema["unit"] == pl.String:
+            if frame is not None and frame.schema.get("unit") == pl.String:
                 object.__setattr__(self, name, frame.cast({"unit": pl.Categorical}))
 
     def __dir__(self) -> list[str]:

@@ -85,7 +85,9 @@ class UnitTraits(Frames):
 
 def unit_traits(table: ScoreTable) -> UnitTraits:
     """Return the traits that the scores have of their units."""
-    return UnitTraits(partial(_units, table.units.select(*UNIT_KEYS, *table.traits)))
+    # In a condition the name of a unit is a text.
+    units = table.units.select(*UNIT_KEYS, *table.traits).cast({"unit": pl.String})
+    return UnitTraits(partial(_units, units))
 
 
 def asked(table: ScoreTable, data: Queryable | None) -> Queryable:

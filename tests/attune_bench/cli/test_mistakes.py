@@ -267,6 +267,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("subset", "scores.json", "--data", "data", "--filter", "age_range = 18-30"),
         "age_range is text, and text is in single quotes; write age_range = '18-30'",
     ),
+    "subset-a-unit-without-quotes": (
+        ("subset", "results.csv", "--filter", "unit > 7"),
+        "unit is text, and text is in single quotes; write unit > '7'",
+    ),
     "subset-a-word-without-quotes": (
         ("subset", "results.csv", "--filter", "topic = hard"),
         "no trait 'hard'; expected one of unit, cluster, topic; if hard is a value, write topic = 'hard'",

@@ -163,6 +163,13 @@ def test_traits_of_a_table(call: Call, results_csv: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_condition_takes_the_names_of_units_as_texts(call: Call, results_csv: Path) -> None:
+    condition = ["--filter", "unit LIKE 'q1_' OR length(unit) = 2"]
+    status, out, err = call("subset", "--scores", results_csv, *condition, "--format", "json", *QUICK)
+    assert (status, err) == (0, "")
+    assert [row["n"] for row in strict_json(out)["subgroups"]] == [20, 20]  # q10 to q19, and q0 to q9
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -311,7 +311,7 @@ def test_nothing_depends_on_values_of_few(scores_of: Callable[..., Scores], metr
     scores = scores_of({f"vendor/{model}": {unit: {} for unit in units} for model in "abc"})
     # Signatures that do not hash the scores.
     scores = replace(scores, provenance=scores.provenance.model_copy(update={"data": "0" * 32, "runs": "0" * 32}))
-    place, in_b = pl.col("unit").str.tail(1).cast(pl.Int64), pl.col("model") == "vendor/b"
+    place, in_b = pl.col("unit").cast(pl.String).str.tail(1).cast(pl.Int64), pl.col("model") == "vendor/b"
 
     def shown(of_few: float) -> dict[str, Any]:
         top = 100 if metric == "composite_score" else 1
