@@ -730,9 +730,11 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
     """
     rows = table.values if models is None else table.values.filter(pl.col("model").is_in(list(models)))
     sharing = rows.group_by("condition", "unit").agg(pl.col("model").n_unique())
+    if (sharing["model"] > 1).any():
+        return
     examples = rows.group_by("condition", "model").agg(pl.col("unit").cast(pl.String).min()).sort("condition", "model")
     together = examples.filter(pl.len().over("condition") > 1)
-    if together.is_empty() or (sharing["model"] > 1).any():
+    if together.is_empty():
         return
     of_one = together.filter(pl.col("condition").eq_missing(pl.lit(together["condition"][0])))
     said = listed([f"{model!r} has {unit!r}" for model, unit in of_one.select("model", "unit").iter_rows()], 6)
