@@ -6,7 +6,8 @@ conversations together and of the correlation within conversations. Association:
 next turn by a planted amount, and goes with an outcome of its own turn that is 0.5 higher; where errors depend on the
 errors before, the truth has both ways, as a bad turn makes a bad next turn likelier. Recovery: states fall once, some
 people leave, and conversations end before the state is back; the share is of those who are back within three replies.
-``python benchmarks/after_misread.py`` takes about a minute; ``--full`` has every cell and more data sets.
+``PYTHONPATH=tools python benchmarks/after_misread.py`` takes about a minute; ``--full`` has every cell and more
+data sets.
 """
 
 import argparse

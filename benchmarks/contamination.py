@@ -5,7 +5,8 @@ participant correlate 0.2 in being recited. All other messages are continued in 
 the mean of the estimates less the planted share. Covered: how often the 95% interval holds the planted share, of the
 data sets with an interval. Found: how often the exchange test against the shuffled control, and against the
 paraphrased, has p < 0.05.
-``python benchmarks/contamination.py`` takes about five minutes; ``--slips`` replaces a share of the recited words.
+``PYTHONPATH=tools python benchmarks/contamination.py`` takes about five minutes; ``--slips`` replaces a share of
+the recited words.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """How long scoring takes and what memory it needs, by how many runs and in which way.
 
-    python benchmarks/curves.py [RUNS ...]
+    PYTHONPATH=tools python benchmarks/curves.py [RUNS ...]
 
 Scores 1,000, 10,000 and 100,000 runs with `attune-bench score` in one process and in as many as there are processors,
 with `datasets.map` and on a local Ray cluster (extra ``ray``), and prints a table. Each way ends with a file of scores;

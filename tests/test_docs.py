@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +293,24 @@ def test_options_exist() -> None:
     for page in PAGES:
         of_other_tools = {"--schemafile", "--model", *OF_HARNESSES.get(page.name, ())}
         assert set(OPTIONS.findall(page.read_text(encoding="utf-8"))) - {*known, *of_other_tools} == set(), page
+
+
+@cache
+def _imports_tools(script: str) -> bool:
+    """Tell whether a script in `benchmarks` imports what is in `tools`, itself or by another script."""
+    path = ROOT / "benchmarks" / f"{script}.py"
+    if not path.exists():
+        return script == "synthetic"
+    imported = re.findall(r"^(?:from|import) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return any(map(_imports_tools, imported))
+
+
+def test_the_command_of_a_benchmark_names_the_tools_that_it_imports() -> None:
+    command = re.compile(r"(PYTHONPATH=tools )?python benchmarks/(\w+)\.py")
+    said = [
+        (path.name, *found)
+        for path in (*PAGES, *(ROOT / "benchmarks").glob("*.py"))
+        for found in command.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert len(said) > 60
+    assert [one for one in said if bool(one[1]) != _imports_tools(one[2])] == []
