@@ -53,8 +53,8 @@ def _names() -> Iterator[str]:
     for package in map(importlib.import_module, _PACKAGES):
         yield from _described(package, package.__all__)
     for module in map(importlib.import_module, _BELOW):
-        defined = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
-        yield from _described(module, (name for name in defined if name[0] != "_" and callable(vars(module)[name])))
+        called = {name: value for name, value in vars(module).items() if name[0] != "_" and callable(value)}
+        yield from _described(module, (name for name, value in called.items() if value.__module__ == module.__name__))
 
 
 def _described(module: ModuleType, names: Iterable[str]) -> Iterator[str]:

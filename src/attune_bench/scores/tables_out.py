@@ -55,8 +55,7 @@ def long_table(table: ScoreTable, metrics: Sequence[str] | None = None) -> pl.Da
         if keys.count(name) > 1 or name in (REPEAT, *_OF_A_VALUE):
             raise MetricInputError(f"{name!r} is a column of tables of scores; give the trait another name")
     units = table.units.select("unit", "cluster", *table.traits)
-    joined = rows.join(units, on="unit", how="left", maintain_order="left").select(*keys, *of_units)
-    joined = joined.cast({"unit": pl.String})
+    joined = rows.join(units, on="unit", how="left", maintain_order="left").cast({"unit": pl.String})
     # A metric may be called value.
     long = joined.unpivot(of_units, index=keys, variable_name="metric", value_name=ROW).rename({ROW: "value"})
     return long.with_columns(pl.col("value").fill_nan(None))
